@@ -1,0 +1,5 @@
+"""`python -m loa` is `loa`."""
+
+from .cli import app
+
+app()

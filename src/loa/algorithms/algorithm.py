@@ -1,0 +1,96 @@
+r"""Learnable optimization algorithms \(\mathcal A(h, \theta, s, r)\) (section 3.2)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from ..problems.oracle import Oracle
+
+
+class Algorithm(eqx.Module):
+    r"""An iterative algorithm \(s^{(t+1)} = \mathcal A(h, \theta, s^{(t)}, r^{(t+1)})\).
+
+    The array leaves of the module *are* the parameters h: a step size, or the weights of a network. θ is reached
+    through the oracle, the state s is any pytree of arrays, the randomness r is the PRNG key. Everything is written
+    for one problem.
+
+    >>> class SignDescent(Algorithm):
+    ...     step_size: float
+    ...     def init(self, oracle, x0):
+    ...         return x0
+    ...     def step(self, oracle, state, key):
+    ...         return state - self.step_size * jnp.sign(oracle.gradient(state))
+    """
+
+    @abstractmethod
+    def init(self, oracle: Oracle, x0: Any) -> Any:
+        r"""The initial state \(s^{(0)}\) over the initial point."""
+
+    @abstractmethod
+    def step(self, oracle: Oracle, state: Any, key: Key[Array, ""]) -> Any:
+        """One application of the algorithm: the next state."""
+
+    def iterate(self, state: Any) -> Any:
+        r"""The projection \(x = \mathrm{proj}_X(s)\) of a state onto the optimization space.
+
+        The state itself, unless the algorithm has memory.
+        """
+        return state
+
+
+class Stack(eqx.Module):
+    r"""A finite set of parameters \(h_1, \dots, h_K\) of one algorithm, optionally a distribution on it.
+
+    `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`.
+    """
+
+    algorithms: Algorithm
+    weights: Float[np.ndarray, " candidate"] | None = eqx.field(static=True)
+
+    def __len__(self) -> int:
+        return jax.tree.leaves(eqx.filter(self.algorithms, eqx.is_array))[0].shape[0]
+
+    def __getitem__(self, index: int) -> Algorithm:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"candidate {index} of a stack of {len(self)}.")
+        return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, self.algorithms)
+
+
+def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
+    """Stack algorithms of the same kind: a finite set of parameters or, with weights, a distribution on it.
+
+    >>> from loa import GradientDescent
+    >>> len(stack([GradientDescent(0.1), GradientDescent(0.2)], weights=[0.25, 0.75]))
+    2
+    """
+    algorithms = list(algorithms)
+    if not algorithms:
+        raise ValueError("a stack needs at least one algorithm.")
+    parts = [eqx.partition(algorithm, eqx.is_array) for algorithm in algorithms]
+    arrays, static = [part[0] for part in parts], parts[0][1]
+    shapes = [jax.tree.map(jnp.shape, array) for array in arrays]
+    if any(jax.tree.structure(part) != jax.tree.structure(arrays[0]) for part in arrays) or any(
+        shape != shapes[0] for shape in shapes
+    ):
+        raise ValueError("only algorithms of the same class with parameters of the same shapes can be stacked.")
+    if not jax.tree.leaves(arrays[0]):
+        raise ValueError(f"{type(algorithms[0]).__name__} has no array parameters, so there is nothing to stack.")
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+    return Stack(eqx.combine(stacked, static), _as_distribution(weights, len(algorithms)))
+
+
+def _as_distribution(weights: Any, size: int) -> np.ndarray | None:
+    if weights is None:
+        return None
+    weights = np.asarray(weights, float)
+    if weights.shape != (size,) or not np.all(weights >= 0) or not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-6):
+        raise ValueError(f"weights must be {size} non-negative numbers that sum to one, got {weights}.")
+    return weights / weights.sum()

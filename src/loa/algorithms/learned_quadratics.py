@@ -1,0 +1,59 @@
+"""The learned algorithm of the paper's experiment on quadratics (appendix H)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Scalar
+
+from ..networks import CoordinateNetwork
+from ..problems.gaps import norm
+from ..problems.oracle import Oracle
+from .algorithm import Algorithm
+
+
+class LearnedState(NamedTuple):
+    """Current and previous point, and the loss at the previous one."""
+
+    x: Any
+    previous: Any
+    previous_loss: Scalar
+
+
+class LearnedQuadratics(Algorithm):
+    r"""\(x^{(t+1)} = x^{(t)} + \beta^{(t)} d^{(t)}\): one network for the direction d, one for the step size β.
+
+    The direction is computed coordinate by coordinate from the normalized gradient \(d_1\), the normalized momentum
+    \(d_2\) and \(d_1 \odot d_2\); the step size from \(\log(1 + \cdot)\) of the norms of gradient and momentum and of
+    the last two losses.
+    """
+
+    direction: CoordinateNetwork
+    step_size: CoordinateNetwork
+
+    def __init__(self, *, key: Key[Array, ""]):
+        direction_key, step_key = jax.random.split(key)
+        self.direction = CoordinateNetwork((3, 10, 10, 10, 10, 10, 10, 1), key=direction_key, linear_after=(0, 5))
+        self.step_size = CoordinateNetwork((4, 8, 8, 8, 8, 1), key=step_key, linear_after=(3,))
+
+    def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> LearnedState:
+        return LearnedState(x0, x0, oracle.value(x0))
+
+    def step(self, oracle: Oracle, state: LearnedState, key: Key[Array, ""]) -> LearnedState:
+        x, previous, previous_loss = state
+        loss, gradient = oracle.value_and_gradient(x)
+        momentum = x - previous
+        gradient_norm, momentum_norm = norm(gradient), norm(momentum)
+        d1, d2 = _unit(gradient, gradient_norm), _unit(momentum, momentum_norm)
+        (direction,) = self.direction(jnp.stack([d1, d2, d1 * d2]))
+        (beta,) = self.step_size(jnp.log1p(jnp.stack([gradient_norm, momentum_norm, loss, previous_loss])))
+        return LearnedState(x + beta * direction, x, loss)
+
+    def iterate(self, state: LearnedState) -> Float[Array, " d"]:
+        return state.x
+
+
+def _unit(vector: Array, length: Scalar) -> Array:
+    return vector / jnp.where(length > 0, length, 1.0)

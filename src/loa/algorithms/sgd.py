@@ -1,0 +1,24 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from ..problems.oracle import Oracle
+from .algorithm import Algorithm
+
+
+class SGD(Algorithm):
+    r"""\(x^{(t+1)} = x^{(t)} - \alpha \hat\nabla \ell(x^{(t)}, \theta; r^{(t+1)})\) (appendix C, example (i))."""
+
+    step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)
+
+    def init(self, oracle: Oracle, x0: Any) -> Any:
+        return x0
+
+    def step(self, oracle: Oracle, state: Any, key: Key[Array, ""]) -> Any:
+        return state - self.step_size * oracle.stochastic_gradient(state, key)

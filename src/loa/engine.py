@@ -1,0 +1,282 @@
+"""The engine: many trajectories at once, paying only for the steps they take.
+
+A fixed number of slots each hold one trajectory in flight. When enough of them have ended, their results are written
+down and the slots are refilled from the queue of waiting trajectories, all inside one compiled loop. When the queue
+is empty and most slots have ended, the others move on to fewer slots. Memory depends on the number of slots, not on
+the horizon; results depend on neither, because each trajectory has its own key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Key, UInt32
+
+from .algorithms.algorithm import Algorithm
+from .functionals import End, Functional, Record
+from .kernels import initial, trajectory_key
+from .problems.criterion import Criterion
+from .problems.oracle import Calls, Oracle
+from .problems.problem_class import ProblemClass
+
+SECONDS_PER_CALL = 0.5
+"""How long the compiled loop runs before control returns to Python, for progress and interruption."""
+
+PATIENCE = 5e9
+"""Bytes of idle slots swept over before the engine changes to fewer slots, which costs a compilation.
+
+About what is swept over while compiling. A count, not a clock, so that the same key gives the same bits.
+"""
+
+
+class Slot(eqx.Module):
+    """One trajectory in flight; the engine holds a stack of them."""
+
+    item: Int[Array, ""]
+    key_data: UInt32[Array, ...]
+    algorithm: Algorithm | None
+    problem: Any
+    state: Any
+    calls: Calls
+    folds: tuple[Any, ...]
+    time: Int[Array, ""]
+    stopping_time: Int[Array, ""]
+    finite: Bool[Array, ""]
+    active: Bool[Array, ""]
+
+
+class Outcome(NamedTuple):
+    """What is kept of a trajectory that has ended."""
+
+    solved: Any
+    diverged: Any
+    values: tuple[Any, ...]
+
+
+class Job(eqx.Module):
+    """Everything that stays fixed while trajectories run: what to run on what, and what to measure.
+
+    A trajectory is known by its item number, which runs through (candidate, problem, replicate) in that order.
+    """
+
+    algorithms: Algorithm
+    problem_class: ProblemClass
+    problems: Any
+    indices: Int[Array, " problem"]
+    key: Key[Array, ""]
+    criterion: Criterion
+    functionals: tuple[Functional, ...]
+    horizon: int = eqx.field(static=True)
+    num_candidates: int | None = eqx.field(static=True)
+    replicates: int = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.num_candidates or 1, self.indices.shape[0], self.replicates
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    @property
+    def steps(self) -> int:
+        return max((functional.steps for functional in self.functionals), default=0)
+
+    def begin(self, item: Int[Array, ""]) -> Slot:
+        """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
+        candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
+        stacked = self.num_candidates is not None
+        algorithm = _take(self.algorithms, candidate) if stacked else self.algorithms
+        problem = _take(self.problems, number)
+        key = trajectory_key(self.key, self.indices[number], replicate)
+        state, calls = initial(algorithm, self.problem_class, problem, key)
+        zero = jnp.zeros((), jnp.int32)
+        record = Record(zero, algorithm.iterate(state), state, problem, self.problem_class, calls)
+        folds = tuple(functional.init(record) for functional in self.functionals)
+        return Slot(
+            item=jnp.asarray(item, jnp.int32),
+            key_data=jax.random.key_data(key),
+            algorithm=eqx.filter(algorithm, eqx.is_array) if stacked else None,
+            problem=problem,
+            state=state,
+            calls=calls,
+            folds=folds,
+            time=zero,
+            stopping_time=jnp.asarray(-1, jnp.int32),
+            finite=jnp.asarray(True),
+            active=item < self.size,
+        )
+
+    def advance(self, slot: Slot) -> Slot:
+        """Look at the current state; if the trajectory has not ended with it, make one step.
+
+        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once.
+        """
+        algorithm = self.algorithm_of(slot)
+        x = algorithm.iterate(slot.state)
+        record = Record(slot.time, x, slot.state, slot.problem, self.problem_class, slot.calls)
+        finite = jnp.isfinite(self.problem_class.loss(x, slot.problem))
+        unsolved = slot.stopping_time < 0
+        solved_now = unsolved & finite & self.criterion(self.problem_class, x, slot.problem)
+        stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
+        folds = tuple(
+            _where(
+                (slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold
+            )
+            for functional, fold in zip(self.functionals, slot.folds, strict=True)
+        )
+        solved = stopping_time >= 0
+        goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
+
+        oracle = Oracle(self.problem_class, slot.problem, slot.calls)
+        key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
+        state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
+        looked = (folds, stopping_time, finite)
+        folds, stopping_time, finite = _where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
+        stepped = (state, oracle.calls, slot.time + 1)
+        state, calls, now = _where(slot.active & goes_on, stepped, (slot.state, slot.calls, slot.time))
+        return dataclasses.replace(
+            slot,
+            state=state,
+            calls=calls,
+            folds=folds,
+            time=now,
+            stopping_time=stopping_time,
+            finite=finite,
+            active=slot.active & goes_on,
+        )
+
+    def outcome(self, slot: Slot) -> Outcome:
+        """What a trajectory that has ended amounts to."""
+        end = End(slot.time, slot.stopping_time >= 0, slot.finite, slot.stopping_time, self.horizon)
+        results = zip(self.functionals, slot.folds, strict=True)
+        return Outcome(end.solved, end.diverged, tuple(functional.result(fold, end) for functional, fold in results))
+
+    def algorithm_of(self, slot: Slot) -> Algorithm:
+        return self.algorithms if slot.algorithm is None else eqx.combine(slot.algorithm, self.algorithms)
+
+
+class Progress(NamedTuple):
+    """What changes while a job runs: trajectories in flight, the next one waiting, results so far, waste so far."""
+
+    slots: Slot
+    next: Any
+    outcomes: Outcome
+    idle: Any
+
+
+def run(job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = lambda done: None) -> Outcome:
+    """Run every trajectory of a job to its end, in at most `width` slots; results are indexed by item.
+
+    `report` is called about twice a second with the number of trajectories that have ended.
+    """
+    width = min(width, job.size)
+    patience = PATIENCE / slot_bytes
+    progress = _nothing_yet(job, width)
+    budget = 16
+    while True:
+        started = time.perf_counter()
+        progress = _run(job, progress, np.int32(budget), np.float32(patience))
+        begun, active = int(progress.next), np.asarray(progress.slots.active)
+        report(begun - int(active.sum()))
+        if begun == job.size and not active.any():
+            return jax.tree.map(np.asarray, progress.outcomes)
+        if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
+            width = _enough(int(active.sum()))
+            progress = _narrow(progress, active, width)
+        if time.perf_counter() - started < SECONDS_PER_CALL / 2:
+            budget = min(2 * budget, 2**30)
+
+
+def _nothing_yet(job: Job, width: int) -> Progress:
+    """Slots that hold nothing, and room for the results."""
+    slots = jax.eval_shape(jax.vmap(job.begin), np.zeros(width, np.int32))
+    outcomes = jax.eval_shape(jax.vmap(job.outcome), slots)
+    empty = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), slots)
+    room = jax.tree.map(lambda leaf: np.zeros((job.size, *leaf.shape[1:]), leaf.dtype), outcomes)
+    empty = dataclasses.replace(empty, item=np.full(width, job.size, np.int32))
+    return Progress(empty, np.int32(0), room, np.float32(0))
+
+
+def _narrow(progress: Progress, active: np.ndarray, width: int) -> Progress:
+    """Move the trajectories still in flight to fewer slots."""
+    kept = np.argsort(~active, stable=True)[:width]
+    slots = jax.tree.map(lambda leaf: np.asarray(leaf)[kept], progress.slots)
+    return progress._replace(slots=slots, idle=np.float32(0))
+
+
+@eqx.filter_jit(donate="all-except-first")
+def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
+    """Advance all slots, refilling those whose trajectories have ended, for at most `budget` steps."""
+    width = progress.slots.item.shape[0]
+    batch = max(1, width // 8)
+
+    def waiting(progress: Progress) -> Bool[Array, ""]:
+        return progress.next < job.size
+
+    def refill_is_due(progress: Progress) -> Bool[Array, ""]:
+        return waiting(progress) & (jnp.sum(~progress.slots.active) >= batch)
+
+    def refill(progress: Progress) -> Progress:
+        free = jax.lax.top_k(~progress.slots.active, batch)[1]
+        ended = jax.tree.map(lambda leaf: leaf[free], progress.slots)
+        fresh = jax.vmap(job.begin)(progress.next + jnp.arange(batch, dtype=jnp.int32))
+        return progress._replace(
+            slots=jax.tree.map(lambda leaf, new: leaf.at[free].set(new), progress.slots, fresh),
+            next=jnp.minimum(progress.next + batch, job.size),
+            outcomes=_write_down(job, progress.outcomes, ended),
+        )
+
+    def may_step(carry: tuple[Progress, Int[Array, ""]]) -> Bool[Array, ""]:
+        progress, left = carry
+        active = jnp.sum(progress.slots.active)
+        too_wide = ~waiting(progress) & (progress.idle > patience) & _roomy(active, width)
+        return (left > 0) & (active > 0) & ~refill_is_due(progress) & ~too_wide
+
+    def step(carry: tuple[Progress, Int[Array, ""]]) -> tuple[Progress, Int[Array, ""]]:
+        progress, left = carry
+        idle = jnp.where(waiting(progress), 0, progress.idle + jnp.sum(~progress.slots.active))
+        return progress._replace(slots=jax.vmap(job.advance)(progress.slots), idle=idle), left - 1
+
+    def stretch(carry: tuple[Progress, Int[Array, ""]]) -> tuple[Progress, Int[Array, ""]]:
+        progress, left = carry
+        progress = jax.lax.while_loop(refill_is_due, refill, progress)
+        return jax.lax.while_loop(may_step, step, (progress, left))
+
+    def unfinished(carry: tuple[Progress, Int[Array, ""]]) -> Bool[Array, ""]:
+        return refill_is_due(carry[0]) | may_step(carry)
+
+    progress, _ = jax.lax.while_loop(unfinished, stretch, (progress, budget))
+    return progress._replace(outcomes=_write_down(job, progress.outcomes, progress.slots))
+
+
+def _roomy(active: Any, width: int) -> Any:
+    """Whether fewer slots would do: they number a power of two, or three times one."""
+    return (active <= 3 * width // 4) & (width > 1)
+
+
+def _enough(active: int) -> int:
+    power = 1 << (active - 1).bit_length()
+    return 3 * power // 4 if power >= 4 and active <= 3 * power // 4 else power
+
+
+def _write_down(job: Job, outcomes: Outcome, slots: Slot) -> Outcome:
+    """Note the results of the slots whose trajectories have ended."""
+    items = jnp.where(slots.active, job.size, slots.item)
+    new = jax.vmap(job.outcome)(slots)
+    return jax.tree.map(lambda room, value: room.at[items].set(value, mode="drop"), outcomes, new)
+
+
+def _take(tree: Any, index: Int[Array, ""]) -> Any:
+    return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, tree)
+
+
+def _where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
+    return jax.tree.map(lambda new, old: jnp.where(condition, new, old), chosen, otherwise)

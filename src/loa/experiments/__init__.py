@@ -1,0 +1,28 @@
+"""The experiments, by name. This module is light: an experiment is imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .experiment import Experiment
+
+DESCRIPTIONS = {
+    "running-example": "one-dimensional quadratics, every claim of the paper checked against theory",
+}
+
+
+def names() -> tuple[str, ...]:
+    """The names of all experiments."""
+    return tuple(DESCRIPTIONS)
+
+
+def get(name: str) -> Experiment:
+    """The experiment of that name. Switches JAX to float64, which the experiments need."""
+    if name not in DESCRIPTIONS:
+        raise ValueError(f"there is no experiment {name!r}; there are {', '.join(DESCRIPTIONS)}.")
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    return import_module(f".{name.replace('-', '_')}", __name__).experiment()

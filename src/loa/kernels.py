@@ -1,0 +1,112 @@
+r"""Distributions of trajectories (section 3.3, appendices B and F).
+
+A probability kernel is represented by how one samples from it: a function of a key. The transition kernel γ makes
+one step, its semigroup \(\gamma^t\) makes t of them, the joint kernel Γ moves N problems at once, and ψ, the
+distribution of whole trajectories, is sampled by `trajectories`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key
+
+from .algorithms.algorithm import Algorithm
+from .problems.oracle import Calls, Oracle
+from .problems.problem_class import ProblemClass, check_key, count_problems
+
+
+def trajectory_key(key: Key[Array, ""], problem: Any, replicate: Any) -> Key[Array, ""]:
+    """The randomness of one trajectory: a function of the indices of problem and replicate, and of nothing else.
+
+    All algorithms get the same one, so that comparisons between them are paired.
+    """
+    return jax.random.fold_in(jax.random.fold_in(key, problem), replicate)
+
+
+def initial(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> tuple[Any, Calls]:
+    r"""Sample the initial state \(s^{(0)}\) of the trajectory with this key; also the oracle calls made."""
+    oracle = Oracle(problem_class, problem)
+    state = algorithm.init(oracle, problem_class.start(problem, jax.random.fold_in(key, 0)))
+    return state, oracle.calls
+
+
+def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
+    r"""Sample from the transition kernel \(\gamma(h, \theta, s, \cdot)\): one step of the algorithm (appendix B)."""
+    return algorithm.step(Oracle(problem_class, problem), state, key)
+
+
+def semigroup(
+    algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, steps: int, key: Key[Array, ""]
+) -> Any:
+    r"""Sample from \(\gamma^t(h, \theta, s, \cdot)\): t steps of the algorithm (appendix B); no step for t = 0."""
+
+    def body(time: Int[Array, ""], state: Any) -> Any:
+        return transition(algorithm, problem_class, problem, state, jax.random.fold_in(key, time))
+
+    return jax.lax.fori_loop(0, steps, body, state)
+
+
+def joint_transition(
+    algorithm: Algorithm, problem_class: ProblemClass, problems: Any, states: Any, key: Key[Array, ""]
+) -> Any:
+    r"""Sample from the joint kernel \(\Gamma(h, \theta_{[N]}, s_{[N]}) = \bigotimes_n \gamma(h, \theta_n, s_n)\).
+
+    Problems and states are stacked along the leading axis; the problems move independently (appendix F).
+    """
+
+    def one(index: Int[Array, ""], problem: Any, state: Any) -> Any:
+        return transition(algorithm, problem_class, problem, state, jax.random.fold_in(key, index))
+
+    return jax.vmap(one)(jnp.arange(count_problems(problems)), problems, states)
+
+
+class Trajectories(NamedTuple):
+    """Whole trajectories; every leaf has the leading axes (problem, replicate, time = 0 … horizon)."""
+
+    states: Any
+    iterates: Any
+    losses: Any
+
+
+def trajectories(
+    algorithm: Algorithm,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    horizon: int,
+    key: Key[Array, ""],
+    replicates: int = 1,
+) -> Trajectories:
+    r"""Sample whole trajectories from \(\psi(h, \theta_n, \cdot)\) for a stack of problems.
+
+    With the same key these are the trajectories that `loa.evaluate` sees, run on to the horizon. All of them are
+    held in memory: for statistics of many long ones use `loa.evaluate`.
+    """
+    check_key(key)
+    if horizon < 1 or replicates < 1:
+        raise ValueError(f"horizon and replicates must be at least 1, got {horizon} and {replicates}.")
+    return _trajectories(algorithm, problem_class, problems, horizon, key, replicates)
+
+
+@eqx.filter_jit
+def _trajectories(algorithm, problem_class, problems, horizon, key, replicates) -> Trajectories:
+    def one(index: Int[Array, ""], replicate: Int[Array, ""], problem: Any) -> Trajectories:
+        own_key = trajectory_key(key, index, replicate)
+        state, _ = initial(algorithm, problem_class, problem, own_key)
+
+        def body(state: Any, time: Int[Array, ""]) -> tuple[Any, Any]:
+            step_key = jax.random.fold_in(own_key, time + 1)
+            return transition(algorithm, problem_class, problem, state, step_key), state
+
+        last, before = jax.lax.scan(body, state, jnp.arange(horizon))
+        states = jax.tree.map(lambda many, one: jnp.concatenate([many, jnp.asarray(one)[None]]), before, last)
+        iterates = jax.vmap(algorithm.iterate)(states)
+        return Trajectories(states, iterates, jax.vmap(lambda x: problem_class.loss(x, problem))(iterates))
+
+    over_replicates = jax.vmap(one, in_axes=(None, 0, None))
+    over_problems = jax.vmap(over_replicates, in_axes=(0, None, 0))
+    return over_problems(jnp.arange(count_problems(problems)), jnp.arange(replicates), problems)

@@ -1,0 +1,178 @@
+r"""Statistical performance measures \(\Phi\): what a distribution of values amounts to (section 3.4).
+
+Values come as `(problem,)` or `(problem, replicate)`, as `loa.evaluate` returns them. Problems are independent,
+replicates on the same problem are not: intervals count problems, not values. The intervals describe the sample (they
+are asymptotic, except where exact ones exist); for a guarantee use a certificate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy import special, stats
+
+Values = Float[np.ndarray, "problem replicate"]
+
+
+class Estimate(float):
+    """A number with a confidence interval: use it like any float, or read `low`, `high` and `confidence`.
+
+    >>> Estimate(3.0, 2.5, 3.5, 0.95)
+    3 [2.5, 3.5]
+    """
+
+    low: float
+    high: float
+    confidence: float
+
+    def __new__(cls, value: float, low: float, high: float, confidence: float) -> Estimate:
+        estimate = super().__new__(cls, value)
+        estimate.low, estimate.high, estimate.confidence = float(low), float(high), float(confidence)
+        return estimate
+
+    def __repr__(self) -> str:
+        return f"{float(self):.4g} [{self.low:.4g}, {self.high:.4g}]"
+
+    __str__ = __repr__
+
+    def __getnewargs__(self) -> tuple[float, float, float, float]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float(self), self.low, self.high, self.confidence
+
+
+class Summary(NamedTuple):
+    """The measures one looks at first."""
+
+    mean: Estimate
+    median: Estimate
+    q95: Estimate
+    cvar95: Estimate
+
+
+def summary(values: Any, *, confidence: float = 0.95) -> Summary:
+    """Mean, median, 95 % quantile and 95 % CVaR."""
+    return Summary(
+        mean(values, confidence=confidence),
+        quantile(values, 0.5, confidence=confidence),
+        quantile(values, 0.95, confidence=confidence),
+        cvar(values, 0.95, confidence=confidence),
+    )
+
+
+def mean(values: Any, *, confidence: float = 0.95) -> Estimate:
+    r"""\(\Phi_{\mathrm{exp}} = \mathbb E\,\varphi\) (eq. 9), with Student's interval over problems.
+
+    >>> mean([1.0, 2.0, 3.0])
+    2 [-0.4841, 4.484]
+    """
+    values = _checked(values, confidence)
+    return _average(values, confidence)
+
+
+def tail_probability(values: Any, threshold: float, *, confidence: float = 0.95) -> Estimate:
+    r"""\(\Phi_{\mathrm{tail}} = P(\varphi \le \alpha)\). The interval is exact (Clopper–Pearson) without replicates."""
+    values = _checked(values, confidence)
+    below = (values <= threshold).astype(float)
+    if below.shape[1] > 1:
+        average = _average(below, confidence)
+        return Estimate(average, max(average.low, 0.0), min(average.high, 1.0), confidence)
+    low, high = stats.binomtest(int(below.sum()), below.size).proportion_ci(confidence, method="exact")
+    return Estimate(below.mean(), low, high, confidence)
+
+
+def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
+    r"""\(\Phi_{q_\beta} = \inf\{\alpha : P(\varphi \le \alpha) \ge \beta\}\), the paper's left-continuous quantile.
+
+    The interval is between order statistics: exact without replicates, infinite where there are too few problems.
+    """
+    values = _checked(values, confidence)
+    _check_level(level)
+    ordered = np.sort(values, axis=None)
+    value = ordered[_rank(ordered.size, level) - 1]
+    lowest, highest = _levels_around(values, value, level, confidence)
+    low = -np.inf if lowest < 1 else ordered[lowest - 1]
+    high = np.inf if highest > ordered.size else ordered[highest - 1]
+    return Estimate(value, low, high, confidence)
+
+
+def cvar(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
+    r"""Conditional value at risk, the mean of the worst 1 - β: \(q_\beta + \mathbb E(\varphi-q_\beta)_+ / (1-\beta)\).
+
+    The interval is asymptotic, from the variance of the bracket at the estimated quantile.
+    """
+    values = _checked(values, confidence)
+    _check_level(level)
+    threshold = float(quantile(values, level, confidence=confidence))
+    if not np.isfinite(values).all():
+        return Estimate(np.inf, np.inf, np.inf, confidence)
+    return _average(threshold + np.maximum(values - threshold, 0.0) / (1.0 - level), confidence)
+
+
+def performance(values: Any, weights: Any, *, confidence: float = 0.95) -> Estimate:
+    r"""Performance of a distribution ρ on a finite set of parameters (section 5.1).
+
+    Its value is the empirical performance \(\hat R(\rho) = \frac1N \sum_n \rho[\varphi(\theta_n, \xi_n)]\); its
+    interval is for the population performance \(R(\rho)\), if the problems were not used to choose ρ.
+
+    Arguments:
+        values: (candidate, problem) or (candidate, problem, replicate).
+        weights: ρ, one number per candidate.
+    """
+    values, weights = np.asarray(values, float), np.asarray(weights, float)
+    if values.ndim not in (2, 3) or weights.shape != values.shape[:1]:
+        raise ValueError(
+            f"need values by (candidate, problem, …) and a weight per candidate, got {values.shape} and "
+            f"{weights.shape}."
+        )
+    if not np.all(weights >= 0) or not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-6):
+        raise ValueError(f"weights must be non-negative and sum to one, but they sum to {weights.sum():.6g}.")
+    return mean(np.tensordot(weights / weights.sum(), values, axes=1), confidence=confidence)
+
+
+def _checked(values: Any, confidence: float) -> Values:
+    """As an array (problem, replicate) without NaN."""
+    values = np.asarray(values, float)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or values.size == 0:
+        raise ValueError(f"values must be (problem,) or (problem, replicate) and not empty, got shape {values.shape}.")
+    if np.isnan(values).any():
+        raise ValueError("values must not be NaN: an unsolved or diverged problem counts at the cap, or as infinity.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}.")
+    return values
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, got {level}.")
+
+
+def _average(values: Values, confidence: float) -> Estimate:
+    """Mean over problems with Student's interval."""
+    per_problem = values.mean(axis=1)
+    center, count = per_problem.mean(), per_problem.size
+    if not np.isfinite(center):
+        return Estimate(center, center, center, confidence)
+    if count == 1:
+        return Estimate(center, -np.inf, np.inf, confidence)
+    half = stats.t.ppf(0.5 + confidence / 2, count - 1) * per_problem.std(ddof=1) / np.sqrt(count)
+    return Estimate(center, center - half, center + half, confidence)
+
+
+def _rank(count: int, level: float) -> int:
+    """The smallest k with k / count ≥ level, forgiving the rounding of level · count."""
+    return max(1, int(np.ceil(level * count * (1 - 4 * np.finfo(float).eps))))
+
+
+def _levels_around(values: Values, value: float, level: float, confidence: float) -> tuple[int, int]:
+    """Ranks of the order statistics that enclose a quantile with the given confidence."""
+    problems, replicates = values.shape
+    alpha = 1 - confidence
+    if replicates == 1:
+        low, high = stats.binom.ppf([alpha / 2, 1 - alpha / 2], problems, level).astype(int)
+        return low, high + 1
+    spread = (values <= value).mean(axis=1).std(ddof=1) / np.sqrt(problems) if problems > 1 else np.inf
+    half = special.ndtri(1 - alpha / 2) * spread
+    count = values.size
+    return int(np.floor(max(count * (level - half), 0))), int(np.ceil(min(count * (level + half), count))) + 1

@@ -1,0 +1,100 @@
+"""The oracle: what an algorithm may ask of a problem, with every call counted (section 3.1, appendix E.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Int, Key, Scalar
+
+from .problem_class import ProblemClass
+
+Carry = TypeVar("Carry")
+
+
+class Calls(NamedTuple):
+    """How often each kind of question has been asked."""
+
+    value: Int[Array, ""]
+    gradient: Int[Array, ""]
+    prox: Int[Array, ""]
+    stochastic_gradient: Int[Array, ""]
+
+    @staticmethod
+    def none() -> Calls:
+        return Calls(*(jnp.zeros((), jnp.int32) for _ in Calls._fields))
+
+    def total(self) -> Int[Array, ""]:
+        return sum(self[1:], start=self[0])
+
+
+class Oracle:
+    """Local information about one problem θ at query points chosen by the algorithm.
+
+    Counting works through every JAX transformation except control flow: inside a step, loops and branches that
+    call the oracle are written with `oracle.while_loop` and `oracle.cond`, so that a line search is charged for the
+    trials it really made. (With `jax.lax.while_loop` JAX reports a leaked tracer; it never counts wrongly.)
+    """
+
+    def __init__(self, problem_class: ProblemClass, problem: Any, calls: Calls | None = None):
+        self.problem_class = problem_class
+        self.problem = problem
+        self.calls = Calls.none() if calls is None else calls
+
+    def value(self, x: Any) -> Scalar:
+        r"""\(\ell(x, \theta)\)."""
+        self._count("value")
+        return self.problem_class.loss(x, self.problem)
+
+    def gradient(self, x: Any) -> Any:
+        r"""\(\nabla \ell(x, \theta)\), of the smooth part where the loss is composite."""
+        self._count("gradient")
+        return self.problem_class.gradient(x, self.problem)
+
+    def value_and_gradient(self, x: Any) -> tuple[Scalar, Any]:
+        """Both, counted as one call each; what they have in common is computed once under `jit`."""
+        return self.value(x), self.gradient(x)
+
+    def prox(self, x: Any, step_size: Any) -> Any:
+        r"""\(\mathrm{prox}_{\alpha g(\cdot, \theta)}(x)\) of the non-smooth part."""
+        self._count("prox")
+        return self.problem_class.prox(x, step_size, self.problem)
+
+    def stochastic_gradient(self, x: Any, key: Key[Array, ""]) -> Any:
+        """Gradient of the loss estimated with the randomness `key`, for example on a mini-batch."""
+        return self.stochastic_value_and_gradient(x, key)[1]
+
+    def stochastic_value_and_gradient(self, x: Any, key: Key[Array, ""]) -> tuple[Scalar, Any]:
+        """Estimate of the loss and its gradient from the same randomness, counted as one stochastic gradient."""
+        self._count("stochastic_gradient")
+        return jax.value_and_grad(self.problem_class.stochastic_loss)(x, self.problem, key)
+
+    def while_loop(self, condition: Callable[[Carry], Any], body: Callable[[Carry], Carry], carry: Carry) -> Carry:
+        """`jax.lax.while_loop` whose body may call this oracle."""
+
+        def counted(state: tuple[Calls, Carry]) -> tuple[Calls, Carry]:
+            self.calls, inner = state
+            inner = body(inner)
+            return self.calls, inner
+
+        self.calls, carry = jax.lax.while_loop(lambda state: condition(state[1]), counted, (self.calls, carry))
+        return carry
+
+    def cond(self, predicate: Any, if_true: Callable[..., Carry], if_false: Callable[..., Carry], *operands) -> Carry:
+        """`jax.lax.cond` whose branches may call this oracle. (Under `vmap` both are run, the one taken is counted.)"""
+
+        def counted(branch: Callable[..., Carry]) -> Callable[..., tuple[Calls, Carry]]:
+            def run(calls: Calls, *arguments: Any) -> tuple[Calls, Carry]:
+                self.calls = calls
+                value = branch(*arguments)
+                return self.calls, value
+
+            return run
+
+        self.calls, value = jax.lax.cond(predicate, counted(if_true), counted(if_false), self.calls, *operands)
+        return value
+
+    def _count(self, kind: str) -> None:
+        self.calls = self.calls._replace(**{kind: getattr(self.calls, kind) + 1})

@@ -1,0 +1,124 @@
+"""Probabilistic classes of optimization problems (section 3.1 of the paper)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PyTree, Scalar
+
+Problem = PyTree[Array]
+"""One realization θ: a pytree of arrays. A stack of problems has one more, leading, axis on every leaf."""
+
+Point = Float[Array, "..."]
+"""A point x of the optimization space: an array of any shape."""
+
+
+class MissingOracle(TypeError):
+    """Something was asked of a problem class that it does not provide."""
+
+
+class ProblemClass(eqx.Module):
+    r"""A distribution of problems \(\min_x \ell(x, \theta)\), \(\theta \sim P_P\), and where to start on them.
+
+    Subclasses say how to draw a problem, what its loss is and where an algorithm starts; everything is written for
+    *one* problem, batching is done by loa. What a class knows beyond that it says by overriding one of the optional
+    methods: `gradient`, `smooth` and `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`.
+    Asking for one of these that has no default and was not given raises `MissingOracle`.
+
+    Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
+
+    >>> class Parabolas(ProblemClass):
+    ...     def sample(self, key):
+    ...         return jax.random.uniform(key, (3,), minval=1.0, maxval=2.0)
+    ...     def loss(self, x, problem):
+    ...         return 0.5 * jnp.sum(problem * x**2)
+    ...     def start(self, problem, key):
+    ...         return jnp.ones(3)
+    >>> Parabolas().draw(jax.random.key(0), 10).shape
+    (10, 3)
+    """
+
+    @abstractmethod
+    def sample(self, key: Key[Array, ""]) -> Any:
+        """Draw one problem θ from the distribution."""
+
+    @abstractmethod
+    def loss(self, x: Any, problem: Any) -> Scalar:
+        r"""The loss \(\ell(x, \theta)\), a scalar."""
+
+    @abstractmethod
+    def start(self, problem: Any, key: Key[Array, ""]) -> Any:
+        r"""The initial point \(x^{(0)}\), fixed or random."""
+
+    def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
+        """Draw independent problems, stacked along a new leading axis.
+
+        Problem n depends on the key and on n alone, so a longer draw begins with the shorter one.
+        """
+        check_key(key)
+        if num_problems < 1:
+            raise ValueError(f"num_problems must be at least 1, got {num_problems}.")
+        return _draw(self, key, num_problems)
+
+    def smooth(self, x: Any, problem: Any) -> Scalar:
+        """The smooth part of the loss; all of it unless the class has a `prox` for the rest."""
+        return self.loss(x, problem)
+
+    def gradient(self, x: Any, problem: Any) -> Any:
+        """Gradient of the smooth part. Override it where automatic differentiation is not the best way."""
+        return jax.grad(self.smooth)(x, problem)
+
+    def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
+        r"""\(\mathrm{prox}_{\alpha g}(x)\) of the non-smooth part g with step size α."""
+        raise self._missing("prox", "prox(self, x, step_size, problem)")
+
+    def stochastic_loss(self, x: Any, problem: Any, key: Key[Array, ""]) -> Scalar:
+        """An unbiased estimate of the loss, for example on a mini-batch drawn with `key`."""
+        raise self._missing("stochastic loss", "stochastic_loss(self, x, problem, key)")
+
+    def smoothness(self, problem: Any) -> Scalar:
+        """L, a Lipschitz constant of the gradient of the smooth part."""
+        raise self._missing("smoothness constant", "smoothness(self, problem)")
+
+    def optimal_loss(self, problem: Any) -> Scalar | float:
+        """The smallest value of the loss: 0 unless overridden, as losses in the paper are non-negative."""
+        return 0.0
+
+    def solution(self, problem: Any) -> Any:
+        """A minimizer of the loss."""
+        raise self._missing("known solution", "solution(self, problem)")
+
+    def _missing(self, what: str, method: str) -> MissingOracle:
+        name = type(self).__name__
+        return MissingOracle(f"{name} has no {what}: define `def {method}` in {name}, or ask for something else.")
+
+
+@eqx.filter_jit
+def _draw(problem_class: ProblemClass, key: Key[Array, ""], num_problems: int) -> Any:
+    return jax.vmap(lambda index: problem_class.sample(jax.random.fold_in(key, index)))(jnp.arange(num_problems))
+
+
+def check_key(key: Any) -> None:
+    """Refuse anything but one typed PRNG key."""
+    if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ()):
+        raise TypeError(f"key must be one typed PRNG key such as jax.random.key(0), got {key!r}.")
+
+
+def count_problems(problems: Any) -> int:
+    """The common length of the leading axes of a stack of problems."""
+    leaves = jax.tree_util.tree_leaves_with_path(problems)
+    lengths = {jax.tree_util.keystr(path) or "the stack": jnp.shape(leaf)[:1] for path, leaf in leaves}
+    if not lengths or () in lengths.values():
+        scalars = ", ".join(name for name, length in lengths.items() if not length) or "it has no arrays"
+        raise ValueError(f"problems must be stacked along a leading axis, but {scalars} has none.")
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name}: {length[0]}" for name, length in lengths.items())
+        raise ValueError(f"the leading axes of a stack of problems must agree, got lengths {shown}.")
+    num_problems = next(iter(lengths.values()))[0]
+    if num_problems == 0:
+        raise ValueError("the stack of problems is empty.")
+    return num_problems

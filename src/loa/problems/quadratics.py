@@ -1,0 +1,69 @@
+"""Strongly convex quadratics (section 6.1 of the paper)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Scalar
+
+from .problem_class import ProblemClass
+
+
+class Quadratic(NamedTuple):
+    """One problem: the diagonal of A and the right-hand side b."""
+
+    diagonal: Float[Array, " d"]
+    target: Float[Array, " d"]
+
+
+class Quadratics(ProblemClass):
+    r"""\(\min_x \frac12 \|Ax - b\|^2\) with a diagonal A whose entries run linearly from √m to √L.
+
+    m and L are uniform on their ranges; \(b \sim N(\mu, C^\top C)\), where μ and C are drawn once from U(-5, 5) and
+    belong to the class. Start at 0.
+    """
+
+    mean: Float[Array, " d"]
+    factor: Float[Array, "d d"]
+    strong_convexity: tuple[float, float] = eqx.field(static=True)
+    smoothness_range: tuple[float, float] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        dimension: int = 200,
+        strong_convexity: tuple[float, float] = (1e-3, 5e-3),
+        smoothness_range: tuple[float, float] = (1e2, 5e2),
+        seed: int = 0,
+    ):
+        mean_key, factor_key = jax.random.split(jax.random.key(seed))
+        self.mean = jax.random.uniform(mean_key, (dimension,), minval=-5.0, maxval=5.0)
+        self.factor = jax.random.uniform(factor_key, (dimension, dimension), minval=-5.0, maxval=5.0)
+        self.strong_convexity = strong_convexity
+        self.smoothness_range = smoothness_range
+
+    def sample(self, key: Key[Array, ""]) -> Quadratic:
+        m_key, l_key, b_key = jax.random.split(key, 3)
+        m = jax.random.uniform(m_key, minval=self.strong_convexity[0], maxval=self.strong_convexity[1])
+        largest = jax.random.uniform(l_key, minval=self.smoothness_range[0], maxval=self.smoothness_range[1])
+        noise = jax.random.normal(b_key, self.mean.shape)
+        diagonal = jnp.linspace(jnp.sqrt(m), jnp.sqrt(largest), self.mean.size)
+        return Quadratic(diagonal, self.mean + noise @ self.factor)
+
+    def loss(self, x: Float[Array, " d"], problem: Quadratic) -> Scalar:
+        residual = problem.diagonal * x - problem.target
+        return 0.5 * jnp.sum(residual * residual)
+
+    def gradient(self, x: Float[Array, " d"], problem: Quadratic) -> Float[Array, " d"]:
+        return problem.diagonal * (problem.diagonal * x - problem.target)
+
+    def start(self, problem: Quadratic, key: Key[Array, ""]) -> Float[Array, " d"]:
+        return jnp.zeros_like(problem.target)
+
+    def smoothness(self, problem: Quadratic) -> Scalar:
+        return problem.diagonal[-1] ** 2
+
+    def solution(self, problem: Quadratic) -> Float[Array, " d"]:
+        return problem.target / problem.diagonal

@@ -1,0 +1,79 @@
+"""The paper's running example: one-dimensional quadratics, and their mixture with rare outliers (section 3)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Scalar
+
+from .problem_class import ProblemClass
+
+
+class RunningExample(ProblemClass):
+    r"""\(\ell(x, \theta) = \frac{\theta}{2} x^2 - x\) with θ uniform on [m, L], starting at 0."""
+
+    smallest: float = eqx.field(static=True, default=1.0)
+    largest: float = eqx.field(static=True, default=10.0)
+
+    def __check_init__(self):
+        if not 0 < self.smallest < self.largest:
+            raise ValueError(f"the running example needs 0 < m < L, got m = {self.smallest}, L = {self.largest}.")
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, ""]:
+        return jax.random.uniform(key, minval=self.smallest, maxval=self.largest)
+
+    def loss(self, x: Float[Array, ""], problem: Float[Array, ""]) -> Scalar:
+        return 0.5 * problem * x**2 - x
+
+    def start(self, problem: Float[Array, ""], key: Key[Array, ""]) -> Float[Array, ""]:
+        return jnp.zeros_like(problem)
+
+    def optimal_loss(self, problem: Float[Array, ""]) -> Scalar:
+        return -0.5 / problem
+
+    def solution(self, problem: Float[Array, ""]) -> Float[Array, ""]:
+        return 1.0 / problem
+
+    def smoothness(self, problem: Float[Array, ""]) -> Scalar:
+        return problem
+
+
+class Parabola(NamedTuple):
+    """One problem of the outlier mixture: curvature and linear term."""
+
+    curvature: Float[Array, ""]
+    slope: Float[Array, ""]
+
+
+class OutlierMixture(ProblemClass):
+    r"""\(\ell(x, \theta) = \frac{\theta_L}{2} x^2 - \theta_b x\): \(\theta_L\) is m, or rarely a much larger outlier.
+
+    \(\theta_b\) is uniform on [0, 1]; the start is 0.
+    """
+
+    curvature: float = eqx.field(static=True, default=1.0)
+    outlier: float = eqx.field(static=True, default=100.0)
+    outlier_probability: float = eqx.field(static=True, default=0.01)
+
+    def sample(self, key: Key[Array, ""]) -> Parabola:
+        curvature_key, slope_key = jax.random.split(key)
+        is_outlier = jax.random.bernoulli(curvature_key, self.outlier_probability)
+        return Parabola(jnp.where(is_outlier, self.outlier, self.curvature), jax.random.uniform(slope_key))
+
+    def loss(self, x: Float[Array, ""], problem: Parabola) -> Scalar:
+        return 0.5 * problem.curvature * x**2 - problem.slope * x
+
+    def start(self, problem: Parabola, key: Key[Array, ""]) -> Float[Array, ""]:
+        return jnp.zeros_like(problem.slope)
+
+    def optimal_loss(self, problem: Parabola) -> Scalar:
+        return -0.5 * problem.slope**2 / problem.curvature
+
+    def solution(self, problem: Parabola) -> Float[Array, ""]:
+        return problem.slope / problem.curvature
+
+    def smoothness(self, problem: Parabola) -> Scalar:
+        return problem.curvature
