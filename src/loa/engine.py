@@ -29,10 +29,10 @@ from .problems.problem_class import ProblemClass
 SECONDS_PER_CALL = 0.5
 """How long the compiled loop runs before control returns to Python, for progress and interruption."""
 
-PATIENCE = 5e9
+PATIENCE = 2e9
 """Bytes of idle slots swept over before the engine changes to fewer slots, which costs a compilation.
 
-About what is swept over while compiling. A count, not a clock, so that the same key gives the same bits.
+Less than what could be swept over while compiling. A count, not a clock, so that the same key gives the same bits.
 """
 
 
@@ -189,7 +189,7 @@ def run(job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = l
         if begun == job.size and not active.any():
             return jax.tree.map(np.asarray, progress.outcomes)
         if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
-            width = _enough(int(active.sum()))
+            width = 1 << (int(active.sum()) - 1).bit_length()
             progress = _narrow(progress, active, width)
         if time.perf_counter() - started < SECONDS_PER_CALL / 2:
             budget = min(2 * budget, 2**30)
@@ -258,13 +258,8 @@ def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
 
 
 def _roomy(active: Any, width: int) -> Any:
-    """Whether fewer slots would do: they number a power of two, or three times one."""
-    return (active <= 3 * width // 4) & (width > 1)
-
-
-def _enough(active: int) -> int:
-    power = 1 << (active - 1).bit_length()
-    return 3 * power // 4 if power >= 4 and active <= 3 * power // 4 else power
+    """Whether half of the slots would do."""
+    return 2 * active <= width
 
 
 def _write_down(job: Job, outcomes: Outcome, slots: Slot) -> Outcome:

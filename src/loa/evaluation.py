@@ -102,7 +102,13 @@ def evaluate(
     slot_bytes = check_job(eqx.filter_eval_shape(lambda job: job, whole))
     warn_of_precision(whole)
     jobs = [_share(whole, share, device) for share, device in zip(shares, devices, strict=True)]
-    outcomes = _run_all(jobs, width or choose_width(slot_bytes), slot_bytes, progress)
+    try:
+        outcomes = _run_all(jobs, width or choose_width(slot_bytes), slot_bytes, progress)
+    except jax.errors.UnexpectedTracerError as error:
+        raise TypeError(
+            f"{type(whole.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
+            "cannot be counted: use oracle.while_loop or oracle.cond instead."
+        ) from error
     values, outcome = _assemble(jobs, shares, outcomes)
     if not stacked:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
@@ -110,10 +116,9 @@ def evaluate(
     return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None)
 
 
-def choose_width(slot_bytes: int, working_set: int = 2**22, largest: int = 1024) -> int:
-    """As many slots as let a step work in the cache, which also bounds memory; a power of two."""
-    fitting = max(1, min(largest, working_set // slot_bytes))
-    return 2 ** (fitting.bit_length() - 1)
+def choose_width(slot_bytes: int, working_set: int = 2**21, largest: int = 1024) -> int:
+    """As many slots as let a step work in the cache, which also bounds memory."""
+    return max(1, min(largest, working_set // slot_bytes))
 
 
 def _share(job: Job, share: np.ndarray, device: Device) -> Job:

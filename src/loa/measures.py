@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy import special, stats
+from scipy import special
 
 Values = Float[np.ndarray, "problem replicate"]
 
@@ -77,8 +77,7 @@ def tail_probability(values: Any, threshold: float, *, confidence: float = 0.95)
     if below.shape[1] > 1:
         average = _average(below, confidence)
         return Estimate(average, max(average.low, 0.0), min(average.high, 1.0), confidence)
-    low, high = stats.binomtest(int(below.sum()), below.size).proportion_ci(confidence, method="exact")
-    return Estimate(below.mean(), low, high, confidence)
+    return Estimate(below.mean(), *_clopper_pearson(int(below.sum()), below.size, confidence), confidence)
 
 
 def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
@@ -99,7 +98,8 @@ def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate
 def cvar(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
     r"""Conditional value at risk, the mean of the worst 1 - β: \(q_\beta + \mathbb E(\varphi-q_\beta)_+ / (1-\beta)\).
 
-    The interval is asymptotic, from the variance of the bracket at the estimated quantile.
+    The interval is asymptotic, from the variance of this sum at the estimated quantile: it misses more often than it
+    says while fewer than about a hundred problems lie beyond the quantile.
     """
     values = _checked(values, confidence)
     _check_level(level)
@@ -156,8 +156,16 @@ def _average(values: Values, confidence: float) -> Estimate:
         return Estimate(center, center, center, confidence)
     if count == 1:
         return Estimate(center, -np.inf, np.inf, confidence)
-    half = stats.t.ppf(0.5 + confidence / 2, count - 1) * per_problem.std(ddof=1) / np.sqrt(count)
+    half = special.stdtrit(count - 1, 0.5 + confidence / 2) * per_problem.std(ddof=1) / np.sqrt(count)
     return Estimate(center, center - half, center + half, confidence)
+
+
+def _clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
+    """The exact interval for a probability."""
+    alpha = 1 - confidence
+    low = special.betaincinv(successes, trials - successes + 1, alpha / 2) if successes > 0 else 0.0
+    high = special.betaincinv(successes + 1, trials - successes, 1 - alpha / 2) if successes < trials else 1.0
+    return low, high
 
 
 def _rank(count: int, level: float) -> int:
@@ -170,8 +178,9 @@ def _levels_around(values: Values, value: float, level: float, confidence: float
     problems, replicates = values.shape
     alpha = 1 - confidence
     if replicates == 1:
-        low, high = stats.binom.ppf([alpha / 2, 1 - alpha / 2], problems, level).astype(int)
-        return low, high + 1
+        cumulative = special.bdtr(np.arange(problems + 1), problems, level)
+        low, high = np.searchsorted(cumulative, [alpha / 2, 1 - alpha / 2])
+        return int(low), int(high) + 1
     spread = (values <= value).mean(axis=1).std(ddof=1) / np.sqrt(problems) if problems > 1 else np.inf
     half = special.ndtri(1 - alpha / 2) * spread
     count = values.size

@@ -1,0 +1,74 @@
+"""The shape of the code base: imports point one way, files stay small, linters are content."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "loa"
+
+ORDER = (
+    "files", "problems", "networks", "algorithms", "kernels", "functionals", "engine", "admission", "evaluation",
+    "measures", "experiments", "cli", "__main__",
+)  # fmt: skip
+"""Every part may import from those before it."""
+
+
+def part(path):
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imported_parts(path):
+    """Parts of loa that a module imports, resolved from its relative imports."""
+    package = path.relative_to(SOURCE).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - (node.level - 1)] + tuple((node.module or "").split("."))
+            base = tuple(name for name in base if name)
+            yield from [base[0]] if base else [alias.name for alias in node.names]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_one_way(path):
+    if part(path) == "__init__":
+        return
+    for imported in imported_parts(path):
+        assert ORDER.index(imported) <= ORDER.index(part(path)), f"{path} imports {imported}"
+
+
+def test_files_stay_small_and_are_named_for_what_they_are():
+    for path in SOURCE.rglob("*.py"):
+        assert len(path.read_text().splitlines()) <= 350, path
+        assert not any(word in path.stem for word in ("util", "helper", "misc", "manager")), path
+
+
+def test_importing_loa_is_light():
+    heavy = ("matplotlib", "xarray", "rich", "typer", "skimage", "sklearn", "optax")
+    script = f"import sys, loa; loa.evaluate; loa.problems; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_does_not_import_jax():
+    script = "import sys, loa.cli; print('jax' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_importing_loa_leaves_the_precision_alone():
+    script = "import jax, loa; loa.evaluate; loa.problems; print(jax.config.jax_enable_x64)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["pyright", "--pythonpath", sys.executable]],
+    ids=["ruff check", "ruff format", "pyright"],
+)
+def test_linters_are_content(command):
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,73 @@
+"""The command line, as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def loa(*arguments, **options):
+    command = [sys.executable, "-m", "loa", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("run") / "results"
+    done = loa("run", "running-example", "--seed", 3, "--out", directory)
+    assert done.returncode == 0, done.stderr
+    return directory, done.stdout
+
+
+def test_help_and_list():
+    assert "Learnable optimization algorithms" in loa("--help").stdout
+    assert "running-example" in loa("list").stdout
+
+
+def test_a_run_writes_its_files_and_nothing_else(finished):
+    directory, output = finished
+    assert sorted(path.name for path in directory.iterdir()) == [
+        "figure.pdf", "figure.png", "performance.nc", "summary.json",
+    ]  # fmt: skip
+    assert "FAILS" not in output
+
+
+def test_the_summary_holds_what_others_rely_on(finished):
+    summary = json.loads((finished[0] / "summary.json").read_text())
+    assert summary["experiment"] == "running-example"
+    assert summary["seed"] == 3
+    for described in (summary["learned"], *summary["baselines"].values()):
+        assert {"mean", "median", "q95", "cvar95"} == set(described["stopping_time"])
+        assert described["solved"] == 1.0
+    assert all(claim["holds"] for claim in summary["claims"])
+
+
+def test_the_data_set_can_be_read_again(finished):
+    import xarray
+
+    with xarray.open_dataset(finished[0] / "performance.nc", engine="scipy") as data:
+        assert data.sizes == {"algorithm": 4, "problem": 10_000, "replicate": 1}
+        summary = json.loads((finished[0] / "summary.json").read_text())
+        assert float(data["stopping_time"][0].mean()) == summary["learned"]["stopping_time"]["mean"]
+
+
+def test_an_earlier_run_is_not_overwritten(finished):
+    refused = loa("run", "running-example", "--out", finished[0])
+    assert refused.returncode == 1
+    assert "already holds a run" in refused.stderr
+    assert "--overwrite" in refused.stderr
+
+
+def test_an_unknown_experiment_is_one_sentence():
+    refused = loa("run", "running")
+    assert refused.returncode == 1
+    assert refused.stderr == "loa: there is no experiment 'running'; there are running-example.\n"
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    refused = loa("run", "running-example", "--out", tmp_path / "file" / "below")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("loa: cannot make the directory")
+    assert "Traceback" not in refused.stderr

@@ -1,0 +1,154 @@
+"""Bad input gets one sentence that names the culprit."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from classes import Bowls
+
+import loa
+
+KEY = jax.random.key(0)
+
+
+def evaluate(algorithm=None, problem_class=None, problems=None, **options):
+    problem_class = problem_class or Bowls()
+    problems = problem_class.draw(KEY, 4) if problems is None else problems
+    options = {"criterion": loa.loss_below(1e-6), "horizon": 10, "key": KEY} | options
+    return loa.evaluate(algorithm or loa.GradientDescent(0.1), problem_class, problems, **options)
+
+
+class VectorLoss(Bowls):
+    def loss(self, x, problem):
+        return problem * x**2
+
+
+class WholeNumberLoss(Bowls):
+    def loss(self, x, problem):
+        return jnp.zeros((), int)
+
+
+class StartOfTheWrongShape(Bowls):
+    def start(self, problem, key):
+        return jnp.zeros(3)
+
+
+class StartThatBroadcasts(Bowls):
+    def start(self, problem, key):
+        return jnp.zeros(1)
+
+    def gradient(self, x, problem):
+        return problem * x
+
+
+class StartOfWholeNumbers(Bowls):
+    def start(self, problem, key):
+        return jnp.zeros(4, int)
+
+
+class NegativeLoss(Bowls):
+    def loss(self, x, problem):
+        return super().loss(x, problem) - 1.0
+
+
+class Forgetful(loa.Algorithm):
+    step_size: float = eqx.field(converter=jnp.asarray)
+
+    def init(self, oracle, x0):
+        return x0, x0
+
+    def step(self, oracle, state, key):
+        return state[0] - self.step_size * oracle.gradient(state[0])
+
+    def iterate(self, state):
+        return state[0]
+
+
+class Flattened(loa.GradientDescent):
+    def iterate(self, state):
+        return jnp.sum(state)
+
+
+class Uncounted(loa.GradientDescent):
+    def step(self, oracle, state, key):
+        return jax.lax.fori_loop(0, 3, lambda _, x: x - self.step_size * oracle.gradient(x), state)
+
+
+CASES = {
+    "loss that is not scalar": (dict(problem_class=VectorLoss()), r"VectorLoss.loss must return .*scalar.*\[4\]"),
+    "loss that is not a float": (dict(problem_class=WholeNumberLoss()), "WholeNumberLoss.loss must return a float"),
+    "leading axes that differ": (dict(problems={"a": np.ones((4, 2)), "b": np.ones(5)}), r"\['a'\]: 4, \['b'\]: 5"),
+    "problems that are not stacked": (dict(problems=np.float64(3.0)), "stacked along a leading axis"),
+    "no problems": (dict(problems=np.ones((0, 4))), "the stack of problems is empty"),
+    "start of the wrong shape": (dict(problem_class=StartOfTheWrongShape()), r"fails at the point of shape \(3,\)"),
+    "start that broadcasts": (dict(problem_class=StartThatBroadcasts()), r"shape \(1,\), but .*gradient .* \(4,\)"),
+    "start of whole numbers": (dict(problem_class=StartOfWholeNumbers()), "must return one floating-point array"),
+    "horizon of zero": (dict(horizon=0), "horizon must be a whole number and at least 1, got 0"),
+    "horizon that is no number of steps": (dict(horizon=2.5), "horizon must be a whole number"),
+    "no replicates": (dict(replicates=0), "replicates must be a whole number and at least 1, got 0"),
+    "no prox": (dict(criterion=loa.prox_residual_below(1e-3)), "Bowls has no prox: define `def prox"),
+    "no stochastic loss": (dict(algorithm=loa.SGD(0.1)), "Bowls has no stochastic loss"),
+    "no typed key": (dict(key=0), r"jax.random.key\(0\), got 0"),
+    "legacy key": (dict(key=jax.random.PRNGKey(0)), "must be one typed PRNG key"),
+    "criterion that is none": (dict(criterion=1e-6), "criterion must be a loa.Criterion"),
+    "algorithm that is none": (dict(algorithm=jnp.sin), "algorithm must be a loa.Algorithm"),
+    "gap beyond the horizon": (dict(functionals=[loa.Gap(step=11)]), "gap_11 needs 11 steps, but the horizon is 10"),
+    "two functionals of one name": (dict(functionals=[loa.StoppingTime()] * 2), "different names"),
+    "state that changes its form": (dict(algorithm=Forgetful(0.1)), "Forgetful.step must return a state like"),
+    "iterate that is no point": (dict(algorithm=Flattened(0.1)), "Flattened.iterate must return a point like"),
+    "calls that cannot be counted": (dict(algorithm=Uncounted(0.1)), "use oracle.while_loop"),
+    "loss below its optimum": (
+        dict(problem_class=NegativeLoss(), functionals=[loa.ContractionFactor()], criterion=loa.distance_below(1e-9)),
+        "NegativeLoss.optimal_loss",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_clear_sentence(case):
+    arguments, sentence = CASES[case]
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        evaluate(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: loa.loss_below(0.0), "tolerance of a criterion must be positive, got 0.0"),
+        (lambda: loa.loss_below(float("nan")), "must be positive"),
+        (lambda: loa.Gap(step=-1), "must not be negative, got -1"),
+        (lambda: loa.OracleCalls(kinds=("hessian",)), "kinds must be a tuple of value, gradient"),
+        (lambda: loa.stack([]), "at least one algorithm"),
+        (lambda: loa.stack([loa.GradientDescent(0.1), loa.HeavyBall(0.1, 0.2)]), "algorithms of the same class"),
+        (lambda: loa.stack([loa.GradientDescent(0.1), loa.GradientDescent(jnp.ones(2))]), "the same shapes"),
+        (lambda: loa.stack([loa.GradientDescent(0.1)], weights=[0.5]), "sum to one"),
+        (lambda: loa.FromInstances({"a": np.ones(3), "b": np.ones(4)}, lambda x, p: x, 0.0), "leading axes"),
+        (lambda: loa.problems.RunningExample(2.0, 1.0), "needs 0 < m < L"),
+        (lambda: loa.experiments.get("lassso"), "there is no experiment 'lassso'; there are running-example"),
+        (lambda: Bowls().draw(KEY, 0), "num_problems must be at least 1, got 0"),
+        (lambda: Bowls().draw(0, 1), "typed PRNG key"),
+    ],
+)
+def test_a_clear_sentence_at_construction(make, sentence):
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        make()
+
+
+def test_an_unknown_functional_is_named():
+    with pytest.raises(KeyError, match="there are stopping_time"):
+        evaluate()["contraction"]
+
+
+def test_a_criterion_below_float32_is_warned_of():
+    with jax.enable_x64(False), pytest.warns(UserWarning, match="loss < 1e-08 is below what float32 resolves"):
+        evaluate(criterion=loa.loss_below(1e-8) | loa.gradient_norm_below(1e-2))
+    with pytest.warns(UserWarning, match="float64"):
+        evaluate(criterion=loa.loss_below(1e-18))
+
+
+@pytest.mark.filterwarnings("error")
+def test_no_warning_without_reason():
+    evaluate(criterion=loa.loss_below(1e-8))
+    with jax.enable_x64(False):
+        evaluate(criterion=loa.gradient_norm_below(1e-4))

@@ -1,0 +1,139 @@
+"""Problem classes, oracles and criteria."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from classes import Bowls, LeastSquares
+
+import loa
+from loa.problems.oracle import Calls
+
+KEY = jax.random.key(4)
+
+
+def sample_bowl(key):
+    return 1.0 + jax.random.uniform(key, (3,))
+
+
+def bowl(x, problem):
+    return 0.5 * jnp.sum(problem * x**2)
+
+
+def test_a_class_from_two_functions():
+    problem_class = loa.FromFunctions(sample_bowl, bowl, start=jnp.ones(3))
+    problems = problem_class.draw(KEY, 20)
+    result = loa.evaluate(
+        loa.GradientDescent(0.5), problem_class, problems, criterion=loa.loss_below(1e-6), horizon=100, key=KEY
+    )
+    assert (result.outcome == "solved").all()
+
+
+def test_a_start_may_be_a_function():
+    problem_class = loa.FromFunctions(sample_bowl, bowl, start=lambda problem, key: jax.random.normal(key, (3,)))
+    starts = loa.trajectories(
+        loa.GradientDescent(0.5), problem_class, problem_class.draw(KEY, 4), horizon=1, key=KEY, replicates=2
+    ).iterates[:, :, 0]
+    assert len(np.unique(starts)) == starts.size
+
+
+def test_a_class_from_instances_draws_each_alike():
+    problem_class = loa.FromInstances(jnp.arange(5.0), lambda x, a: (x - a) ** 2, start=0.0)
+    draws = np.asarray(problem_class.draw(KEY, 5000)).astype(int)
+    counts = np.bincount(draws, minlength=5)
+    assert np.abs(counts - 1000).max() < 5 * np.sqrt(5000 * 0.2 * 0.8)
+    options = {"criterion": loa.loss_below(1e-6), "horizon": 99, "key": KEY}
+    result = loa.evaluate(loa.GradientDescent(0.25), problem_class, problem_class.instances, **options)
+    assert result["stopping_time"].shape == (5, 1)
+
+
+def test_oracle_counts_each_kind():
+    problem_class = LeastSquares()
+    oracle = loa.Oracle(problem_class, problem_class.sample(KEY))
+    x = jnp.ones(4)
+    oracle.value(x)
+    oracle.value_and_gradient(x)
+    oracle.gradient(x)
+    oracle.prox(x, 0.1)
+    oracle.stochastic_gradient(x, KEY)
+    assert tuple(map(int, oracle.calls)) == (2, 2, 1, 1)
+    assert oracle.calls.total() == 6
+
+
+def test_oracle_counts_inside_loops_and_branches():
+    problem_class = Bowls()
+
+    def count(problem, trials, branch):
+        oracle = loa.Oracle(problem_class, problem)
+        x = jnp.ones(4)
+        oracle.while_loop(lambda i: i < trials, lambda i: i + 1 + 0 * oracle.value(x).astype(int), 0)
+        oracle.cond(branch, oracle.gradient, lambda x: x, x)
+        return oracle.calls
+
+    problems = problem_class.draw(KEY, 3)
+    calls = jax.jit(jax.vmap(count))(problems, jnp.array([0, 2, 5]), jnp.array([True, False, True]))
+    np.testing.assert_array_equal(calls.value, [0, 2, 5])
+    np.testing.assert_array_equal(calls.gradient, [1, 0, 1])
+
+
+def test_calls_in_a_plain_jax_loop_are_an_error_not_a_wrong_count():
+    problem_class = Bowls()
+    problem = problem_class.sample(KEY)
+
+    def miscounted(x):
+        oracle = loa.Oracle(problem_class, problem)
+        jax.lax.fori_loop(0, 3, lambda i, x: x - oracle.gradient(x), x)
+        return oracle.calls.total()
+
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        jax.jit(miscounted)(jnp.ones(4))
+
+
+def test_gradient_is_that_of_the_loss():
+    problem_class = LeastSquares()
+    problem, x = problem_class.sample(KEY), jnp.arange(4.0)
+    shifts = 1e-6 * jnp.eye(4)
+    slopes = [(problem_class.loss(x + s, problem) - problem_class.loss(x - s, problem)) / 2e-6 for s in shifts]
+    np.testing.assert_allclose(problem_class.gradient(x, problem), slopes, rtol=1e-6)
+
+
+def test_stochastic_gradient_is_unbiased():
+    problem_class = LeastSquares()
+    problem, x = problem_class.sample(KEY), jnp.arange(4.0)
+    keys = jax.random.split(KEY, 20_000)
+    samples = jax.vmap(lambda key: loa.Oracle(problem_class, problem).stochastic_gradient(x, key))(keys)
+    error = np.asarray(samples.mean(0) - problem_class.gradient(x, problem))
+    assert (np.abs(error) < 5 * np.asarray(samples.std(0)) / np.sqrt(20_000)).all()
+
+
+@pytest.mark.parametrize(
+    ("criterion", "expected"),
+    [
+        (loa.loss_below(0.6), [True, True, False]),
+        (loa.gradient_norm_below(0.9), [True, False, False]),
+        (loa.distance_below(1.5), [True, True, False]),
+        (loa.loss_below(0.6) & loa.gradient_norm_below(0.9), [True, False, False]),
+        (loa.loss_below(0.1) | loa.distance_below(1.5), [True, True, False]),
+    ],
+)
+def test_criteria(criterion, expected):
+    """On ½|x|² at x = 0, 1, 2: losses 0, ½, 2; gradients and distances 0, 1, 2."""
+    problem_class = Bowls(dimension=1)
+    found = [bool(criterion(problem_class, jnp.array([x]), jnp.ones(1))) for x in (0.0, 1.0, 2.0)]
+    assert found == expected
+
+
+def test_prox_residual():
+    problem_class = LeastSquares()
+    problem, x = problem_class.sample(KEY), jnp.array([1.0, -2.0, 0.1, 0.0])
+    for step in (None, 0.05):
+        beta = 1 / float(problem_class.smoothness(problem)) if step is None else step
+        forward = np.asarray(x - beta * problem_class.gradient(x, problem))
+        expected = np.linalg.norm(x - np.sign(forward) * np.maximum(np.abs(forward) - beta, 0))
+        for factor, solved in ((1.01, True), (0.99, False)):
+            criterion = loa.prox_residual_below(factor * expected, step)
+            assert bool(criterion(problem_class, x, problem)) == solved
+
+
+def test_calls_have_a_place_for_each_kind():
+    assert Calls._fields == ("value", "gradient", "prox", "stochastic_gradient")
