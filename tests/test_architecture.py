@@ -12,7 +12,10 @@ SOURCE = ROOT / "src" / "loa"
 
 ORDER = (
     "files", "problems", "networks", "algorithms", "kernels", "functionals", "engine", "admission", "evaluation",
-    "measures", "experiments", "cli", "__main__",
+    "measures",
+    "tuning",
+    "comparison",
+    "experiments", "cli", "__main__",
 )  # fmt: skip
 """Every part may import from those before it."""
 

@@ -4,12 +4,15 @@ from . import kernels as kernels
 from . import measures as measures
 from . import networks as networks
 from . import problems as problems
+from . import tuning as tuning
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
 from .algorithms.gradient_descent import GradientDescent as GradientDescent
 from .algorithms.heavy_ball import HeavyBall as HeavyBall
 from .algorithms.sgd import SGD as SGD
+from .comparison import Comparison as Comparison
+from .comparison import compare as compare
 from .evaluation import Performance as Performance
 from .evaluation import evaluate as evaluate
 from .functionals import ContractionFactor as ContractionFactor
@@ -32,3 +35,5 @@ from .problems.given import FromFunctions as FromFunctions
 from .problems.given import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
+from .tuning import tune as tune
+from .tuning import tune_by_gradient as tune_by_gradient

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -23,11 +23,14 @@ from .problems.problem_class import ProblemClass
 Device = Any
 """A JAX device, as in `jax.devices()`."""
 
+OUTCOMES = ("solved", "exhausted", "diverged")
+
 if TYPE_CHECKING:
     import xarray
 
 
-class Performance(NamedTuple):
+@dataclasses.dataclass(frozen=True, repr=False)
+class Performance:
     """Values of functionals on every problem, with axes (problem, replicate), or (candidate, problem, replicate).
 
     `performance["stopping_time"]` is the array of that functional. `outcome` says how each trajectory ended:
@@ -39,10 +42,16 @@ class Performance(NamedTuple):
     horizon: int
     weights: np.ndarray | None = None
 
-    def __getitem__(self, name: str) -> np.ndarray:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
             raise KeyError(f"no functional named {name!r} was evaluated; there are {', '.join(self.values)}.")
         return self.values[name]
+
+    def __repr__(self) -> str:
+        *candidates, problems, replicates = self.outcome.shape
+        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in OUTCOMES)
+        sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
+        return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
 
     def to_xarray(self) -> xarray.Dataset:
         """The same as a labelled data set, ready for `to_netcdf`."""
@@ -157,7 +166,7 @@ def _assemble(
     names = [functional.name for functional in jobs[0].functionals]
     values = {name: whole([part.values[k] for part in outcomes]) for k, name in enumerate(names)}
     solved, diverged = whole([part.solved for part in outcomes]), whole([part.diverged for part in outcomes])
-    return values, np.where(solved, "solved", np.where(diverged, "diverged", "exhausted"))
+    return values, np.select([solved, diverged], [OUTCOMES[0], OUTCOMES[2]], OUTCOMES[1])
 
 
 def _refuse_nan(values: dict[str, np.ndarray], problem_class: ProblemClass) -> None:

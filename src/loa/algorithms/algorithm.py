@@ -74,17 +74,19 @@ def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
     algorithms = list(algorithms)
     if not algorithms:
         raise ValueError("a stack needs at least one algorithm.")
-    parts = [eqx.partition(algorithm, eqx.is_array) for algorithm in algorithms]
-    arrays, static = [part[0] for part in parts], parts[0][1]
-    shapes = [jax.tree.map(jnp.shape, array) for array in arrays]
-    if any(jax.tree.structure(part) != jax.tree.structure(arrays[0]) for part in arrays) or any(
-        shape != shapes[0] for shape in shapes
-    ):
+    if any(_form(algorithm) != _form(algorithms[0]) for algorithm in algorithms):
         raise ValueError("only algorithms of the same class with parameters of the same shapes can be stacked.")
+    arrays = [eqx.filter(algorithm, eqx.is_array) for algorithm in algorithms]
     if not jax.tree.leaves(arrays[0]):
         raise ValueError(f"{type(algorithms[0]).__name__} has no array parameters, so there is nothing to stack.")
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
-    return Stack(eqx.combine(stacked, static), _as_distribution(weights, len(algorithms)))
+    return Stack(eqx.combine(stacked, algorithms[0]), _as_distribution(weights, len(algorithms)))
+
+
+def _form(algorithm: Algorithm) -> tuple[Any, list[Any]]:
+    """All of an algorithm but the values of its parameters."""
+    leaves, structure = jax.tree.flatten(algorithm)
+    return structure, [(leaf.shape, leaf.dtype) if eqx.is_array(leaf) else leaf for leaf in leaves]
 
 
 def _as_distribution(weights: Any, size: int) -> np.ndarray | None:

@@ -43,9 +43,9 @@ def experiment() -> Experiment:
     problem_class = RunningExample(smallest=1.0, largest=10.0)
     smallest, largest = problem_class.smallest, problem_class.largest
     steps = {
-        "worst-case step": theory.worst_case_step(smallest, largest),
-        "expected-squared step": theory.best_step_squared(smallest, largest),
-        "expected-absolute step": theory.best_step_absolute(smallest, largest),
+        "worst-case": theory.worst_case_step(smallest, largest),
+        "expected-squared": theory.best_step_squared(smallest, largest),
+        "expected-absolute": theory.best_step_absolute(smallest, largest),
     }
     return Experiment(
         name="running-example",

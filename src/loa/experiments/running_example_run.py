@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from .. import measures
-from ..algorithms.algorithm import Algorithm
 from ..algorithms.gradient_descent import GradientDescent
-from ..evaluation import Performance, evaluate
+from ..comparison import Comparison, compare
+from ..evaluation import evaluate
 from ..files import write_json, write_whole
 from ..problems.criterion import distance_below
 from ..problems.running_example import RunningExample
@@ -34,28 +33,23 @@ def run(setting: Experiment, seed: int, out: Path, console: Console) -> None:
     learning_seconds = time.perf_counter() - started
 
     problems = setting.problem_class.draw(draw_key, setting.sizes["test"])
-
-    def performance(algorithm: Algorithm) -> Performance:
-        return evaluate(
-            algorithm,
-            setting.problem_class,
-            problems,
-            criterion=setting.criterion,
-            horizon=setting.horizon,
-            key=run_key,
-            functionals=setting.functionals,
-        )
-
-    results = {f"learned step {float(learned.step_size):.4f}": performance(learned)}
-    results |= {name: performance(algorithm) for name, algorithm in setting.baselines.items()}
-    console.print(_comparison(results, setting))
+    comparison = compare(
+        {"learned": learned, **setting.baselines},
+        setting.problem_class,
+        problems,
+        criterion=setting.criterion,
+        horizon=setting.horizon,
+        key=run_key,
+        functionals=setting.functionals,
+    )
+    console.print(comparison.table(f"Stopping time on {setting.sizes['test']:,} unseen problems"))
     checked = claims(setting, claims_key)
     console.print(_claims_table(checked))
 
-    write_whole(out / "performance.nc", lambda path: _dataset(results).to_netcdf(path, engine="scipy"))
+    write_whole(out / "performance.nc", lambda path: comparison.to_xarray().to_netcdf(path, engine="scipy"))
     _draw(setting, learned, run_key, problems, out)
     seconds = {"train": learning_seconds, "total": time.perf_counter() - started}
-    write_json(out / "summary.json", _summary(setting, seed, results, checked, seconds))
+    write_json(out / "summary.json", _summary(setting, seed, comparison, checked, seconds))
     failed = [claim.statement for claim in checked if not claim.holds]
     console.print(f"Wrote figure.png, figure.pdf, performance.nc and summary.json to {out}.")
     if failed:
@@ -77,23 +71,8 @@ def _draw(setting: Experiment, algorithm: GradientDescent, key: Any, problems: A
         write_whole(out / f"figure.{suffix}", lambda path: drawing.savefig(path, dpi=200))
 
 
-def _comparison(results: dict[str, Performance], setting: Experiment) -> Table:
-    table = Table(title=f"Stopping time on {setting.sizes['test']:,} unseen problems (95 % intervals)")
-    for column in ("algorithm", "mean", "median", "q95", "CVaR95", "solved"):
-        table.add_column(column, justify="left" if column == "algorithm" else "right")
-    for name, result in results.items():
-        numbers = measures.summary(result["stopping_time"])
-        solved = (result.outcome == "solved").mean()
-        table.add_row(name, *(_with_margin(number) for number in numbers), f"{solved:.1%}")
-    return table
-
-
-def _with_margin(estimate: measures.Estimate) -> str:
-    return f"{float(estimate):.3g} ± {(estimate.high - estimate.low) / 2:.1g}"
-
-
 def _claims_table(checked: list[Claim]) -> Table:
-    table = Table(title="The paper's claims against theory")
+    table = Table(title="The paper's claims against theory", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("claim", "theory", "measured", "±", ""):
         table.add_column(column, justify="left" if column in ("claim", "") else "right")
     for claim in checked:
@@ -103,17 +82,10 @@ def _claims_table(checked: list[Claim]) -> Table:
     return table
 
 
-def _dataset(results: dict[str, Performance]) -> Any:
-    import xarray
-
-    parts = [result.to_xarray() for result in results.values()]
-    return xarray.concat(parts, dim=xarray.Variable("algorithm", np.array(list(results), dtype=str)))
-
-
 def _summary(
-    setting: Experiment, seed: int, results: dict[str, Performance], checked: list[Claim], seconds: dict[str, float]
+    setting: Experiment, seed: int, comparison: Comparison, checked: list[Claim], seconds: dict[str, float]
 ) -> dict[str, Any]:
-    described = {name: _described(result) for name, result in results.items()}
+    described = comparison.summary()
     learned, *baselines = described
     return {
         "experiment": setting.name,
@@ -128,11 +100,3 @@ def _summary(
         ],
         "seconds": seconds,
     }
-
-
-def _described(result: Performance) -> dict[str, Any]:
-    names = ("stopping_time", "contraction_factor", "oracle_calls")
-    numbers = {
-        name: {key: float(value) for key, value in measures.summary(result[name])._asdict().items()} for name in names
-    }
-    return {**numbers, "solved": float((result.outcome == "solved").mean())}
