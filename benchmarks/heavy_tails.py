@@ -55,6 +55,7 @@ def main() -> None:
     tailed, full = (min(column) for column in zip(*rounds, strict=True))
     cost_of_steps = full * times.sum() / (horizon * NUM_PROBLEMS)
     numbers = {
+        "problems": NUM_PROBLEMS,
         "mean_stopping_time": float(times.mean()),
         "median_stopping_time": float(np.median(times)),
         "longest_stopping_time": int(times.max()),

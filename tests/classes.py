@@ -21,11 +21,24 @@ class Bowls(loa.ProblemClass):
     def start(self, problem, key):
         return 1.0 + jax.random.uniform(key, (self.dimension,))
 
+    def optimal_loss(self, problem):
+        return 0.0
+
     def solution(self, problem):
         return jnp.zeros(self.dimension)
 
     def smoothness(self, problem):
         return jnp.max(problem)
+
+
+class DictBowls(Bowls):
+    """The same with problems that are a dictionary."""
+
+    def sample(self, key):
+        return {"curvature": super().sample(key), "nothing": None}
+
+    def loss(self, x, problem):
+        return super().loss(x, problem["curvature"])
 
 
 class LeastSquares(Bowls):
@@ -40,6 +53,9 @@ class LeastSquares(Bowls):
         matrix, target = problem
         return jnp.mean((matrix @ x - target) ** 2)
 
+    def smooth(self, x, problem):
+        return self.loss(x, problem)
+
     def stochastic_loss(self, x, problem, key):
         matrix, target = problem
         row = jax.random.randint(key, (), 0, 8)
@@ -53,7 +69,10 @@ class LeastSquares(Bowls):
 
 
 class Backtracking(loa.Algorithm):
-    """Gradient descent that halves its step until the loss falls: a varying number of calls."""
+    """Gradient descent that halves its step until the loss falls: a varying number of calls.
+
+    Where the gradient is 0 the search never ends, as it would on a slot that holds nothing.
+    """
 
     first_step: float = eqx.field(converter=jnp.asarray)
 
@@ -63,13 +82,25 @@ class Backtracking(loa.Algorithm):
     def step(self, oracle, state, key):
         value, gradient = oracle.value_and_gradient(state)
 
-        def too_long(trial):
-            return trial[1] > value
-
-        def halve(trial):
-            step = trial[0] / 2
-            return step, oracle.value(state - step * gradient)
-
-        first = (self.first_step, oracle.value(state - self.first_step * gradient))
-        step, _ = oracle.while_loop(too_long, halve, first)
+        step = oracle.while_loop(
+            lambda step: oracle.value(state - step * gradient) >= value, lambda step: step / 2, self.first_step
+        )
         return state - step * gradient
+
+
+class Noisy(loa.Algorithm):
+    """Gradient descent that carries a random key in its state."""
+
+    step_size: float = eqx.field(converter=jnp.asarray)
+
+    def init(self, oracle, x0):
+        return x0, jax.random.key(3), 0
+
+    def step(self, oracle, state, key):
+        x, own_key, count = state
+        own_key, noise_key = jax.random.split(own_key)
+        noise = 1e-3 * jax.random.normal(noise_key, x.shape)
+        return x - self.step_size * oracle.gradient(x) + noise, own_key, count + 1
+
+    def iterate(self, state):
+        return state[0]

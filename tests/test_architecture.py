@@ -15,6 +15,7 @@ ORDER = (
     "measures",
     "tuning",
     "comparison",
+    "certificates",
     "experiments", "cli", "__main__",
 )  # fmt: skip
 """Every part may import from those before it."""

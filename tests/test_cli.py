@@ -62,7 +62,8 @@ def test_an_earlier_run_is_not_overwritten(finished):
 def test_an_unknown_experiment_is_one_sentence():
     refused = loa("run", "running")
     assert refused.returncode == 1
-    assert refused.stderr == "loa: there is no experiment 'running'; there are running-example.\n"
+    assert refused.stderr.startswith("loa: there is no experiment 'running'; there are quadratics, images, ")
+    assert refused.stderr.count("\n") == 1
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
@@ -71,3 +72,17 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     assert refused.returncode == 1
     assert refused.stderr.startswith("loa: cannot make the directory")
     assert "Traceback" not in refused.stderr
+
+
+def test_compare_prints_a_table():
+    done = loa("compare", "running-example", "--problems", 50, "--algorithms", "worst-case, expected-squared")
+    assert done.returncode == 0, done.stderr
+    assert "worst-case" in done.stdout
+    assert "expected-absolute" not in done.stdout
+    assert "steps less than expected-squared" in done.stdout.replace("\n", " ")
+
+
+def test_compare_names_what_is_missing():
+    refused = loa("compare", "running-example", "--algorithms", "newton")
+    assert refused.returncode == 1
+    assert "has no algorithm 'newton'; there are worst-case, expected-squared" in refused.stderr

@@ -10,6 +10,7 @@ from classes import Bowls
 import loa
 
 KEY = jax.random.key(0)
+STACK = loa.stack([loa.GradientDescent(0.1)])
 
 
 def evaluate(algorithm=None, problem_class=None, problems=None, **options):
@@ -45,6 +46,37 @@ class StartThatBroadcasts(Bowls):
 class StartOfWholeNumbers(Bowls):
     def start(self, problem, key):
         return jnp.zeros(4, int)
+
+
+class OnlyProx(loa.ProblemClass):
+    sample, start = Bowls.sample, Bowls.start
+    dimension = 4
+
+    def loss(self, x, problem):
+        return jnp.sum(problem * x**2) + jnp.sum(jnp.abs(x))
+
+    def prox(self, x, step_size, problem):
+        return jnp.sign(x) * jnp.maximum(jnp.abs(x) - step_size, 0.0)
+
+
+class VectorResult(loa.Functional):
+    name: str = "vector"
+
+    def init(self, record):
+        return record.iterate
+
+    def update(self, carry, record):
+        return record.iterate
+
+    def result(self, carry, end):
+        return carry
+
+
+class Growing(VectorResult):
+    name: str = "growing"
+
+    def update(self, carry, record):
+        return jnp.append(carry, 0.0)
 
 
 class NegativeLoss(Bowls):
@@ -98,10 +130,19 @@ CASES = {
     "state that changes its form": (dict(algorithm=Forgetful(0.1)), "Forgetful.step must return a state like"),
     "iterate that is no point": (dict(algorithm=Flattened(0.1)), "Flattened.iterate must return a point like"),
     "calls that cannot be counted": (dict(algorithm=Uncounted(0.1)), "use oracle.while_loop"),
-    "loss below its optimum": (
-        dict(problem_class=NegativeLoss(), functionals=[loa.ContractionFactor()], criterion=loa.distance_below(1e-9)),
-        "NegativeLoss.optimal_loss",
+    "prox without a smooth part": (dict(problem_class=OnlyProx()), "OnlyProx has a prox: define also `def smooth"),
+    "one problem for a stack": (dict(problems=np.ones(4)), r"is float64\[\], where Bowls.sample gives float64\[4\]"),
+    "functional that is no scalar": (dict(functionals=[VectorResult()]), "result of VectorResult 'vector' must be a"),
+    "functional that changes its form": (dict(functionals=[Growing()]), "update of Growing 'growing' must return"),
+    "predicate in plain Python": (
+        dict(functionals=[loa.Indicator("middling", lambda time: 10 < time < 50)]),
+        "must work on JAX arrays",
     ),
+    "class that is no instance": (dict(problem_class=Bowls, problems=np.ones((4, 4))), "must be an instance of"),
+    "functionals that are none": (dict(functionals=loa.StoppingTime()), "functionals must be a list"),
+    "functional that is a class": (dict(functionals=[loa.StoppingTime]), "an instance such as loa.StoppingTime"),
+    "width of zero": (dict(width=0), "width must be a whole number and at least 1, got 0"),
+    "no devices": (dict(devices=[]), "at least one device"),
 }  # fmt: skip
 
 
@@ -117,7 +158,12 @@ def test_a_clear_sentence(case):
     [
         (lambda: loa.loss_below(0.0), "tolerance of a criterion must be positive, got 0.0"),
         (lambda: loa.loss_below(float("nan")), "must be positive"),
-        (lambda: loa.Gap(step=-1), "must not be negative, got -1"),
+        (lambda: loa.Gap(step=-1), "not negative, got -1"),
+        (lambda: loa.Gap(step=2.5), "must be a whole number"),
+        (lambda: loa.loss_below(1e-8) or loa.loss_below(1e-6), "combine criteria with | and &"),
+        (lambda: loa.loss_below(1e-8) | 3, "unsupported operand"),
+        (lambda: Bowls().draw(KEY, 2.5), "num_problems must be a whole number"),
+        (lambda: loa.trajectories(STACK, Bowls(), jnp.ones((2, 4)), horizon=3, key=KEY), "of a stack, take"),
         (lambda: loa.OracleCalls(kinds=("hessian",)), "kinds must be a tuple of value, gradient"),
         (lambda: loa.stack([]), "at least one algorithm"),
         (lambda: loa.stack([loa.GradientDescent(0.1), loa.HeavyBall(0.1, 0.2)]), "algorithms of the same class"),
@@ -125,8 +171,8 @@ def test_a_clear_sentence(case):
         (lambda: loa.stack([loa.GradientDescent(0.1)], weights=[0.5]), "sum to one"),
         (lambda: loa.FromInstances({"a": np.ones(3), "b": np.ones(4)}, lambda x, p: x, 0.0), "leading axes"),
         (lambda: loa.problems.RunningExample(2.0, 1.0), "needs 0 < m < L"),
-        (lambda: loa.experiments.get("lassso"), "there is no experiment 'lassso'; there are running-example"),
-        (lambda: Bowls().draw(KEY, 0), "num_problems must be at least 1, got 0"),
+        (lambda: loa.experiments.get("lassso"), "there is no experiment 'lassso'; there are quadratics"),
+        (lambda: Bowls().draw(KEY, 0), "num_problems must be a whole number and at least 1, got 0"),
         (lambda: Bowls().draw(0, 1), "typed PRNG key"),
     ],
 )
@@ -143,12 +189,35 @@ def test_an_unknown_functional_is_named():
 def test_a_criterion_below_float32_is_warned_of():
     with jax.enable_x64(False), pytest.warns(UserWarning, match="loss < 1e-08 is below what float32 resolves"):
         evaluate(criterion=loa.loss_below(1e-8) | loa.gradient_norm_below(1e-2))
-    with pytest.warns(UserWarning, match="float64"):
-        evaluate(criterion=loa.loss_below(1e-18))
+    with pytest.warns(UserWarning, match="float64 resolves .* use a larger tolerance"):
+        evaluate(criterion=loa.gradient_norm_below(1e-18))
 
 
 @pytest.mark.filterwarnings("error")
 def test_no_warning_without_reason():
-    evaluate(criterion=loa.loss_below(1e-8))
+    evaluate(criterion=loa.loss_below(1e-14), functionals=[loa.ContractionFactor()])
     with jax.enable_x64(False):
         evaluate(criterion=loa.gradient_norm_below(1e-4))
+
+
+def test_a_loss_below_its_optimum_is_warned_of_and_stays_visible():
+    functionals, criterion = [loa.ContractionFactor(), loa.StoppingTime()], loa.distance_below(1e-9)
+    with pytest.warns(UserWarning, match=r"contraction_factor .* below NegativeLoss.optimal_loss"):
+        result = evaluate(problem_class=NegativeLoss(), functionals=functionals, criterion=criterion)
+    assert np.isnan(result["contraction_factor"]).any()
+    assert (result["stopping_time"] == 10).all()
+
+
+def test_an_optimum_that_is_not_stated_is_warned_of():
+    problem_class = loa.FromFunctions(lambda key: jax.random.uniform(key), lambda x, a: (x - a) ** 2 + 1, start=0.0)
+    with pytest.warns(UserWarning, match="gap_3 measures the loss above its minimum, which FromFunctions does not"):
+        evaluate(problem_class=problem_class, functionals=[loa.Gap(step=3)])
+
+
+def test_a_start_may_be_a_plain_number_or_numpy_array():
+    class Plain(Bowls):
+        def start(self, problem, key):
+            return np.ones(4)
+
+    with jax.enable_x64(False):
+        assert evaluate(problem_class=Plain(), criterion=loa.loss_below(1e-2))["stopping_time"].shape == (4, 1)

@@ -8,9 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from classes import Backtracking, Bowls, LeastSquares
+from classes import Backtracking, Bowls, DictBowls, LeastSquares, Noisy
 
 import loa
+from loa import engine
+from loa.kernels import trajectory_key
 
 KEY = jax.random.key(7)
 FUNCTIONALS = (
@@ -26,6 +28,8 @@ CASES = {
     "with memory": (loa.HeavyBall(0.9, 0.5), Bowls(), loa.loss_below(1e-6)),
     "random": (loa.SGD(0.02), LeastSquares(), loa.loss_below(0.05)),
     "line search": (Backtracking(8.0), Bowls(), loa.loss_below(1e-6)),
+    "dictionaries": (loa.GradientDescent(0.9), DictBowls(), loa.loss_below(1e-6)),
+    "keys in the state": (Noisy(0.9), Bowls(), loa.loss_below(1e-3)),
 }
 
 
@@ -61,14 +65,18 @@ def test_chunking_changes_nothing(case, width):
 @pytest.mark.parametrize("case", CASES)
 def test_moving_to_fewer_slots_changes_nothing(case, monkeypatch):
     before = run(case, width=16)
-    monkeypatch.setattr("loa.engine.PATIENCE", 0.0)
+    moves = []
+    narrow = engine._narrow
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "_narrow", lambda *arguments: moves.append(arguments[2]) or narrow(*arguments))
     assert_same(before, run(case, width=16), exact=False)
+    assert moves, "no move was made, so nothing was tested"
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_interrupting_the_compiled_loop_changes_nothing(case, monkeypatch):
     before = run(case)
-    monkeypatch.setattr("loa.engine.SECONDS_PER_CALL", 0.0)
+    monkeypatch.setattr(engine, "SECONDS_PER_CALL", 0.0)
     assert_same(before, run(case))
 
 
@@ -81,15 +89,16 @@ def test_batch_equals_loop_over_problems_and_steps(case):
     for index in (0, 5, 36):
         problem = jax.tree.map(lambda leaf, index=index: leaf[index], problems)
         for replicate in range(2):
-            key = jax.random.fold_in(jax.random.fold_in(KEY, index), replicate)
+            key = trajectory_key(KEY, index, replicate)
             oracle = loa.Oracle(problem_class, problem)
-            state = algorithm.init(oracle, problem_class.start(problem, jax.random.fold_in(key, 0)))
+            x0 = problem_class.start(problem, jax.random.fold_in(key, 0))
+            state = jax.tree.map(jnp.asarray, algorithm.init(oracle, x0))
             time = 0
             while time < 200 and not criterion(problem_class, algorithm.iterate(state), problem):
                 time += 1
                 state = algorithm.step(oracle, state, jax.random.fold_in(key, time))
             assert result["stopping_time"][index, replicate] == time
-            assert result["oracle_calls"][index, replicate] == oracle.calls.total()
+            assert result["oracle_calls"][index, replicate] == sum(oracle.calls)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -138,12 +147,52 @@ numpy.savez({str(tmp_path / "result.npz")!r}, outcome=result.outcome, **result.v
         np.testing.assert_allclose(there[name], here[name], rtol=1e-9)
 
 
-def test_float32_works_throughout():
-    with jax.enable_x64(False):
-        problems = Bowls().draw(jax.random.key(1), 5)
+def test_the_device_asked_for_is_used():
+    result = run("deterministic", devices=[jax.devices()[0]])
+    assert_same(result, run("deterministic"))
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("stacked", [False, True])
+def test_float32_works_throughout(x64, stacked):
+    """Also under x64, where parameters would otherwise promote the points to float64."""
+    with jax.enable_x64(x64):
+        algorithm = loa.GradientDescent(0.9)
+        problem_class = loa.FromFunctions(
+            lambda key: jax.random.uniform(key, (4,), jnp.float32, 0.5, 1.0),
+            lambda x, problem: 0.5 * jnp.sum(problem * x**2),
+            start=jnp.ones(4, jnp.float32),
+        )
         result = loa.evaluate(
-            loa.GradientDescent(0.9), Bowls(), problems, criterion=loa.loss_below(1e-3), horizon=100, key=KEY,
-            functionals=FUNCTIONALS,
-        )  # fmt: skip
+            loa.stack([algorithm, algorithm]) if stacked else algorithm,
+            problem_class,
+            problem_class.draw(jax.random.key(1), 5),
+            criterion=loa.loss_below(1e-3),
+            horizon=100,
+            key=KEY,
+            functionals=[loa.StoppingTime(), loa.ContractionFactor(gap=loa.gaps.loss)],
+        )
     assert result["contraction_factor"].dtype == jnp.float32
     assert (result.outcome == "solved").all()
+
+
+def test_one_key_for_everything_does_not_couple_problem_and_start():
+    """A class that splits its key must not find a part of its problem again in its start."""
+
+    class Coupled(Bowls):
+        def sample(self, key):
+            return jax.random.uniform(jax.random.split(jax.random.split(key)[0])[0], (4,))
+
+        def start(self, problem, key):
+            return jax.random.uniform(key, (4,))
+
+    problems = Coupled().draw(KEY, 50)
+    starts = loa.trajectories(loa.GradientDescent(0.1), Coupled(), problems, horizon=1, key=KEY).iterates[:, 0, 0]
+    assert not np.isin(np.asarray(starts), np.asarray(problems)).any()
+
+
+def test_a_repeated_evaluation_compiles_nothing(caplog):
+    run("deterministic")
+    with jax.log_compiles(), caplog.at_level("WARNING"):
+        run("deterministic")
+    assert not [record for record in caplog.records if "Finished XLA compilation of jit(_run)" in record.getMessage()]

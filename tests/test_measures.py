@@ -54,6 +54,13 @@ def test_constant_values_have_no_spread():
         assert (float(estimate), estimate.low, estimate.high) == (3.0, 3.0, 3.0)
 
 
+@pytest.mark.parametrize("replicates", [1, 3])
+def test_indicators_get_the_interval_of_a_probability(replicates):
+    estimate = measures.mean(np.ones((10, replicates)))
+    assert (float(estimate), estimate.high) == (1.0, 1.0)
+    assert estimate.low == pytest.approx(stats.binomtest(10, 10).proportion_ci(method="exact").low)
+
+
 def test_infinite_values_are_kept():
     values = np.r_[np.ones(99), np.inf]
     assert measures.mean(values) == np.inf
@@ -111,8 +118,8 @@ def test_an_estimate_is_a_float():
         (lambda: measures.mean([1.0], confidence=1.5), "confidence must lie between 0 and 1, got 1.5"),
         (lambda: measures.quantile([1.0], 1.0), "level must lie between 0 and 1, got 1.0"),
         (lambda: measures.cvar([1.0], 0.0), "level must lie between 0 and 1"),
-        (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "sum to 1.1"),
-        (lambda: measures.performance(np.ones((2, 3)), [1.0]), "a weight per candidate"),
+        (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "2 non-negative numbers that sum to one"),
+        (lambda: measures.performance(np.ones((2, 3)), [1.0]), "2 non-negative numbers"),
     ],
 )
 def test_bad_input_gets_a_sentence(call, sentence):

@@ -7,7 +7,6 @@ import pytest
 from classes import Bowls, LeastSquares
 
 import loa
-from loa.problems.oracle import Calls
 
 KEY = jax.random.key(4)
 
@@ -57,16 +56,16 @@ def test_oracle_counts_each_kind():
     oracle.prox(x, 0.1)
     oracle.stochastic_gradient(x, KEY)
     assert tuple(map(int, oracle.calls)) == (2, 2, 1, 1)
-    assert oracle.calls.total() == 6
 
 
 def test_oracle_counts_inside_loops_and_branches():
-    problem_class = Bowls()
+    problem_class = LeastSquares()
 
     def count(problem, trials, branch):
         oracle = loa.Oracle(problem_class, problem)
         x = jnp.ones(4)
         oracle.while_loop(lambda i: i < trials, lambda i: i + 1 + 0 * oracle.value(x).astype(int), 0)
+        oracle.while_loop(lambda i: i + 0 * oracle.prox(x, 1.0)[0].astype(int) < trials, lambda i: i + 1, 0)
         oracle.cond(branch, oracle.gradient, lambda x: x, x)
         return oracle.calls
 
@@ -74,6 +73,7 @@ def test_oracle_counts_inside_loops_and_branches():
     calls = jax.jit(jax.vmap(count))(problems, jnp.array([0, 2, 5]), jnp.array([True, False, True]))
     np.testing.assert_array_equal(calls.value, [0, 2, 5])
     np.testing.assert_array_equal(calls.gradient, [1, 0, 1])
+    np.testing.assert_array_equal(calls.prox, [1, 3, 6], err_msg="a condition is asked once more than the body")
 
 
 def test_calls_in_a_plain_jax_loop_are_an_error_not_a_wrong_count():
@@ -83,7 +83,7 @@ def test_calls_in_a_plain_jax_loop_are_an_error_not_a_wrong_count():
     def miscounted(x):
         oracle = loa.Oracle(problem_class, problem)
         jax.lax.fori_loop(0, 3, lambda i, x: x - oracle.gradient(x), x)
-        return oracle.calls.total()
+        return oracle.calls.gradient
 
     with pytest.raises(jax.errors.UnexpectedTracerError):
         jax.jit(miscounted)(jnp.ones(4))
@@ -135,5 +135,9 @@ def test_prox_residual():
             assert bool(criterion(problem_class, x, problem)) == solved
 
 
-def test_calls_have_a_place_for_each_kind():
-    assert Calls._fields == ("value", "gradient", "prox", "stochastic_gradient")
+def test_a_gap_of_ones_own_can_be_the_criterion():
+    problem_class = loa.problems.RunningExample()
+    problem = jnp.asarray(2.0)
+    assert not loa.gap_below(1e-3)(problem_class, jnp.asarray(0.0), problem), "the loss is 0 there, but not its gap"
+    assert loa.gap_below(1e-3)(problem_class, jnp.asarray(0.5), problem)
+    assert loa.gap_below(0.6, gap=loa.gaps.distance)(problem_class, jnp.asarray(0.0), problem)

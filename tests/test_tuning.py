@@ -126,6 +126,35 @@ def test_bad_spaces(space, sentence):
         loa.tune(loa.GradientDescent, space, EXAMPLE, EVENLY, **OPTIONS)
 
 
+def by_gradient(**options):
+    defaults = dict(key=KEY, horizon=5, functional=loa.Gap(step=5))
+    return loa.tune_by_gradient(
+        loa.GradientDescent, {"step_size": (0.01, 1e4)}, Bowls(), Bowls().draw(KEY, 3), **defaults | options
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (dict(start={"step": 0.1}), "start names step, but the parameters are step_size"),
+        (dict(start={"step_size": 1e5}), "lies outside of its range"),
+        (dict(functional=loa.Gap(step=6)), "gap_6 needs 6 steps, but the horizon is 5"),
+        (dict(horizon=200, functional=loa.Gap(step=200)), "start elsewhere"),
+    ],
+)
+def test_bad_starts(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        by_gradient(**options)
+
+
+def test_nothing_finite_to_be_found_is_an_error():
+    with pytest.raises(ValueError, match="no setting in this space gives a finite convergence_rate"):
+        loa.tune(
+            loa.GradientDescent, {"step_size": (1e100, 1e200)}, Bowls(), Bowls().draw(KEY, 3), rounds=1, candidates=4,
+            functional=loa.ConvergenceRate(), criterion=loa.loss_below(1e-9), horizon=50, key=KEY,
+        )  # fmt: skip
+
+
 def test_a_functional_without_derivative_is_refused():
     with pytest.raises(ValueError, match="stopping_time has no derivative by step_size: use"):
         loa.tune_by_gradient(

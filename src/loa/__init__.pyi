@@ -5,11 +5,18 @@ from . import measures as measures
 from . import networks as networks
 from . import problems as problems
 from . import tuning as tuning
+from .algorithms.adam import Adam as Adam
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
+from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
+from .algorithms.fista import FISTA as FISTA
+from .algorithms.from_optax import from_optax as from_optax
 from .algorithms.gradient_descent import GradientDescent as GradientDescent
 from .algorithms.heavy_ball import HeavyBall as HeavyBall
+from .algorithms.lbfgs import LBFGS as LBFGS
+from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
+from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.sgd import SGD as SGD
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
@@ -28,6 +35,7 @@ from .kernels import trajectories as trajectories
 from .problems import gaps as gaps
 from .problems.criterion import Criterion as Criterion
 from .problems.criterion import distance_below as distance_below
+from .problems.criterion import gap_below as gap_below
 from .problems.criterion import gradient_norm_below as gradient_norm_below
 from .problems.criterion import loss_below as loss_below
 from .problems.criterion import prox_residual_below as prox_residual_below

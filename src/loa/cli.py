@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
+
+if TYPE_CHECKING:
+    from .experiments.experiment import Experiment
 
 app = typer.Typer(
     help="Learnable optimization algorithms: how optimizers behave on distributions of problems.",
@@ -33,22 +36,69 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that directory.")] = False,
 ) -> None:
     """Run an experiment and write its figure and numbers to a directory."""
-    from .experiments import names
-
-    if experiment not in names():
-        _fail(f"there is no experiment {experiment!r}; there are {', '.join(names())}.")
+    setting = _experiment(experiment)
+    if experiment != "running-example":
+        _fail(f"{experiment} cannot be run as a whole yet; `loa compare {experiment}` compares its baselines.")
     directory = out or Path("runs") / experiment
     _prepare(directory, overwrite)
 
     from rich.console import Console
 
-    from . import experiments
     from .experiments import running_example_run
 
     try:
-        running_example_run.run(experiments.get(experiment), seed, directory, Console())
+        running_example_run.run(setting, seed, directory, Console())
     except OSError as error:
         _fail(f"could not write to {directory}: {error.strerror or error}.")
+
+
+@app.command()
+def compare(
+    experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
+    algorithms: Annotated[str, typer.Option(help="Names of baselines, separated by commas; all if not given.")] = "",
+    problems: Annotated[int, typer.Option(help="Number of problems; the size of the test set if not given.")] = 0,
+    horizon: Annotated[int, typer.Option(help="Largest number of steps; the experiment's if not given.")] = 0,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+) -> None:
+    """Compare algorithms on the same problems of an experiment."""
+    setting = _experiment(experiment)
+    names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(setting.baselines)
+    unknown = [name for name in names if name not in setting.baselines]
+    if unknown:
+        _fail(f"{experiment} has no algorithm {unknown[0]!r}; there are {', '.join(setting.baselines)}.")
+
+    import jax
+    from rich.console import Console
+
+    from .comparison import compare
+
+    draw_key, run_key = jax.random.split(jax.random.key(seed))
+    count, steps = problems or setting.sizes["test"], horizon or setting.horizon
+    comparison = compare(
+        {name: setting.baselines[name] for name in names},
+        setting.problem_class,
+        setting.problem_class.draw(draw_key, count),
+        criterion=setting.criterion,
+        horizon=steps,
+        key=run_key,
+        progress=True,
+    )
+    console = Console()
+    console.print(comparison.table(f"{experiment}: stopping time on {count} problems, at most {steps} steps"))
+    for other in names[1:]:
+        less, share = comparison.advantage(names[0], over=other), comparison.faster(names[0], over=other)
+        console.print(
+            f"{names[0]} needs {less} steps less than {other} and is faster on {float(share):.0%} of problems."
+        )
+
+
+def _experiment(name: str) -> Experiment:
+    from . import experiments
+
+    try:
+        return experiments.get(name)
+    except ValueError as error:
+        _fail(str(error))
 
 
 def _prepare(directory: Path, overwrite: bool) -> None:
@@ -61,6 +111,6 @@ def _prepare(directory: Path, overwrite: bool) -> None:
         _fail(f"cannot make the directory {directory}: {error.strerror}.")
 
 
-def _fail(sentence: str) -> None:
+def _fail(sentence: str) -> NoReturn:
     typer.echo(f"loa: {sentence}", err=True)
     raise typer.Exit(1)

@@ -135,7 +135,7 @@ class Job(eqx.Module):
         solved = stopping_time >= 0
         goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
 
-        oracle = Oracle(self.problem_class, slot.problem, slot.calls)
+        oracle = Oracle(self.problem_class, slot.problem, slot.calls, running=slot.active & goes_on)
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
         state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
         looked = (folds, stopping_time, finite)
@@ -177,7 +177,7 @@ def run(job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = l
 
     `report` is called about twice a second with the number of trajectories that have ended.
     """
-    width = min(width, job.size)
+    width = _whole_batches(min(width, job.size))
     patience = PATIENCE / slot_bytes
     progress = _nothing_yet(job, width)
     budget = 16
@@ -197,18 +197,30 @@ def run(job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = l
 
 def _nothing_yet(job: Job, width: int) -> Progress:
     """Slots that hold nothing, and room for the results."""
-    slots = jax.eval_shape(jax.vmap(job.begin), np.zeros(width, np.int32))
-    outcomes = jax.eval_shape(jax.vmap(job.outcome), slots)
-    empty = jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), slots)
+    slots, outcomes = _forms(job, width)
+    empty = jax.tree.map(lambda leaf: _zeros(job, leaf.shape, leaf.dtype), slots)
     room = jax.tree.map(lambda leaf: np.zeros((job.size, *leaf.shape[1:]), leaf.dtype), outcomes)
     empty = dataclasses.replace(empty, item=np.full(width, job.size, np.int32))
     return Progress(empty, np.int32(0), room, np.float32(0))
 
 
+@eqx.filter_jit
+def _forms(job: Job, width: int) -> tuple[Any, Any]:
+    """Shapes and types of slots and outcomes. Under `jit` only so that they are worked out once."""
+    slots = jax.eval_shape(jax.vmap(job.begin), jnp.zeros(width, jnp.int32))
+    return slots, jax.eval_shape(jax.vmap(job.outcome), slots)
+
+
+def _zeros(job: Job, shape: tuple[int, ...], dtype: Any) -> Any:
+    if jnp.issubdtype(dtype, jax.dtypes.prng_key):
+        return jnp.broadcast_to(job.key, shape)
+    return np.zeros(shape, dtype)
+
+
 def _narrow(progress: Progress, active: np.ndarray, width: int) -> Progress:
     """Move the trajectories still in flight to fewer slots."""
     kept = np.argsort(~active, stable=True)[:width]
-    slots = jax.tree.map(lambda leaf: np.asarray(leaf)[kept], progress.slots)
+    slots = jax.tree.map(lambda leaf: leaf[kept], progress.slots)
     return progress._replace(slots=slots, idle=np.float32(0))
 
 
@@ -216,22 +228,24 @@ def _narrow(progress: Progress, active: np.ndarray, width: int) -> Progress:
 def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
     """Advance all slots, refilling those whose trajectories have ended, for at most `budget` steps."""
     width = progress.slots.item.shape[0]
-    batch = max(1, width // 8)
+    batch = _batch(width)
 
     def waiting(progress: Progress) -> Bool[Array, ""]:
         return progress.next < job.size
 
     def refill_is_due(progress: Progress) -> Bool[Array, ""]:
-        return waiting(progress) & (jnp.sum(~progress.slots.active) >= batch)
+        wanted = jnp.minimum(batch, job.size - progress.next)
+        return waiting(progress) & (jnp.sum(~progress.slots.active) >= wanted)
 
     def refill(progress: Progress) -> Progress:
-        free = jax.lax.top_k(~progress.slots.active, batch)[1]
-        ended = jax.tree.map(lambda leaf: leaf[free], progress.slots)
+        places = jax.lax.top_k(~progress.slots.active, batch)[1]
+        before = jax.tree.map(lambda leaf: leaf[places], progress.slots)
         fresh = jax.vmap(job.begin)(progress.next + jnp.arange(batch, dtype=jnp.int32))
+        after = jax.vmap(_where)(fresh.active, fresh, before)
         return progress._replace(
-            slots=jax.tree.map(lambda leaf, new: leaf.at[free].set(new), progress.slots, fresh),
+            slots=jax.tree.map(lambda leaf, new: leaf.at[places].set(new), progress.slots, after),
             next=jnp.minimum(progress.next + batch, job.size),
-            outcomes=_write_down(job, progress.outcomes, ended),
+            outcomes=_write_down(job, progress.outcomes, before),
         )
 
     def may_step(carry: tuple[Progress, Int[Array, ""]]) -> Bool[Array, ""]:
@@ -255,6 +269,16 @@ def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
 
     progress, _ = jax.lax.while_loop(unfinished, stretch, (progress, budget))
     return progress._replace(outcomes=_write_down(job, progress.outcomes, progress.slots))
+
+
+def _batch(width: int) -> int:
+    """How many slots are refilled at once."""
+    return max(1, width // 8)
+
+
+def _whole_batches(width: int) -> int:
+    """The largest width up to this one that is filled by whole batches, so that no slot is ever empty."""
+    return width - width % _batch(width)
 
 
 def _roomy(active: Any, width: int) -> Any:

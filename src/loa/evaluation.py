@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -13,12 +15,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from .admission import check_arguments, check_job, warn_of_precision
+from .admission import check_arguments, check_job, uses_loss_gap, warn_of_precision
 from .algorithms.algorithm import Algorithm, Stack
 from .engine import Job, Outcome, run
 from .functionals import Functional, StoppingTime
+from .kernels import in_precision_of_problems
 from .problems.criterion import Criterion
-from .problems.problem_class import ProblemClass
+from .problems.problem_class import ProblemClass, count_problems
 
 Device = Any
 """A JAX device, as in `jax.devices()`."""
@@ -91,16 +94,15 @@ def evaluate(
         devices: where to run; problems are shared out among them. All devices of the default backend if not given.
         progress: whether to show a progress bar.
     """
-    functionals = tuple(functionals)
-    num_problems = check_arguments(algorithm, problems, criterion, horizon, key, functionals, replicates)
+    functionals, devices = check_arguments(
+        algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
+    )
     stacked = isinstance(algorithm, Stack)
-    devices = tuple(jax.devices() if devices is None else devices)[:num_problems]
-    shares = [np.arange(start, num_problems, len(devices)) for start in range(len(devices))]
-    whole = Job(
-        algorithm.algorithms if stacked else algorithm,
+    job = Job(
+        in_precision_of_problems(algorithm.algorithms if stacked else algorithm, problem_class, problems),
         problem_class,
         jax.tree.map(jnp.asarray, problems),
-        jnp.arange(num_problems, dtype=jnp.int32),
+        jnp.arange(count_problems(problems), dtype=jnp.int32),
         key,
         criterion,
         functionals,
@@ -108,20 +110,20 @@ def evaluate(
         len(algorithm) if stacked else None,
         int(replicates),
     )
-    slot_bytes = check_job(eqx.filter_eval_shape(lambda job: job, whole))
-    warn_of_precision(whole)
-    jobs = [_share(whole, share, device) for share, device in zip(shares, devices, strict=True)]
+    slot_bytes = check_job(job)
+    warn_of_precision(job)
+    shares = _shares(job, devices)
     try:
-        outcomes = _run_all(jobs, width or choose_width(slot_bytes), slot_bytes, progress)
+        outcomes = _run_all(list(shares), width or choose_width(slot_bytes), slot_bytes, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
-            f"{type(whole.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
+            f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
             "cannot be counted: use oracle.while_loop or oracle.cond instead."
         ) from error
-    values, outcome = _assemble(jobs, shares, outcomes)
+    values, outcome = _assemble(shares, outcomes)
     if not stacked:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
-    _refuse_nan(values, problem_class)
+    _warn_of_nan(job, values)
     return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None)
 
 
@@ -130,34 +132,52 @@ def choose_width(slot_bytes: int, working_set: int = 2**21, largest: int = 1024)
     return max(1, min(largest, working_set // slot_bytes))
 
 
-def _share(job: Job, share: np.ndarray, device: Device) -> Job:
-    """The part of a job that one of several devices does."""
-    if len(share) == len(job.indices):
-        return job
-    own = dataclasses.replace(
-        job, problems=jax.tree.map(lambda leaf: leaf[share], job.problems), indices=job.indices[share]
-    )
-    return eqx.filter_shard(own, device)
+def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
+    """The part of the job that each device does."""
+    if not devices:
+        return [job]
+    parts = []
+    for start, device in enumerate(devices[: len(job.indices)]):
+        every = slice(start, None, len(devices))
+        problems = jax.tree.map(lambda leaf, every=every: leaf[every], job.problems)
+        own = dataclasses.replace(job, problems=problems, indices=job.indices[every])
+        parts.append(eqx.filter_shard(own, device))
+    return parts
 
 
 def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> list[Outcome]:
     """Run one job per device, each from its own thread, under one progress bar."""
     from rich.progress import Progress
 
-    with Progress(disable=not show, transient=True) as bar, ThreadPoolExecutor(len(jobs)) as threads:
+    stopped = threading.Event()
+    float64 = jnp.result_type(float) == jnp.float64
+
+    with Progress(disable=not show, transient=True) as bar:
 
         def run_one(job: Job) -> Outcome:
             task = bar.add_task("trajectories", total=job.size)
-            return run(job, width, slot_bytes, lambda done: bar.update(task, completed=done))
 
-        return [run_one(jobs[0])] if len(jobs) == 1 else list(threads.map(run_one, jobs))
+            def report(done: int) -> None:
+                bar.update(task, completed=done)
+                if stopped.is_set():
+                    raise InterruptedError("another device was stopped")
+
+            with jax.enable_x64(float64):  # a setting that each thread has for itself
+                return run(job, width, slot_bytes, report)
+
+        if len(jobs) == 1:
+            return [run_one(jobs[0])]
+        with ThreadPoolExecutor(len(jobs)) as threads:
+            try:
+                return list(threads.map(run_one, jobs))
+            except BaseException:
+                stopped.set()
+                raise
 
 
-def _assemble(
-    jobs: list[Job], shares: list[np.ndarray], outcomes: list[Outcome]
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _assemble(jobs: list[Job], outcomes: list[Outcome]) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Put the results of all devices back into the order of the problems."""
-    order = np.argsort(np.concatenate(shares))
+    order = np.argsort(np.concatenate([job.indices for job in jobs]))
 
     def whole(parts: Sequence[np.ndarray]) -> np.ndarray:
         shaped = [part.reshape(job.shape) for job, part in zip(jobs, parts, strict=True)]
@@ -169,12 +189,17 @@ def _assemble(
     return values, np.select([solved, diverged], [OUTCOMES[0], OUTCOMES[2]], OUTCOMES[1])
 
 
-def _refuse_nan(values: dict[str, np.ndarray], problem_class: ProblemClass) -> None:
-    for name, array in values.items():
-        if np.isnan(array).any():
-            problem = int(np.argwhere(np.isnan(array))[0][-2])
-            raise ValueError(
-                f"{name} is not a number on problem {problem} although its loss is finite: most likely the loss falls "
-                f"below {type(problem_class).__name__}.optimal_loss (0 unless defined), so that the gap is negative. "
-                "Define optimal_loss, or pass another gap."
-            )
+def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:
+    for functional in job.functionals:
+        missing = np.isnan(values[functional.name])
+        if not missing.any():
+            continue
+        reason = "its gap or result is"
+        if uses_loss_gap(functional):
+            name = type(job.problem_class).__name__
+            reason = f"most likely the loss falls below {name}.optimal_loss, so that the gap is negative; the gap is"
+        warnings.warn(
+            f"{functional.name} is not a number on {missing.mean():.1%} of the trajectories, first on problem "
+            f"{int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
+            stacklevel=3,
+        )

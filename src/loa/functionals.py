@@ -73,12 +73,12 @@ class Functional(eqx.Module):
 
 
 class StoppingTime(Functional):
-    r"""\(\tau = \inf\{t \ge 0 : x^{(t)} \in \mathcal C_\theta\}\), the number of steps to a solution (eq. 5).
+    r"""\(\tau = \inf\{t \ge 0 : x^{(t)} \in \mathcal C_\theta\}\), the number of steps to a solution (eq. 4).
 
     Truncated, \(\min(\tau, t_{\max})\), it is the horizon for a problem that is never solved; else infinity.
     """
 
-    truncated: bool = eqx.field(static=True, default=True)
+    truncated: bool = eqx.field(static=True, kw_only=True, default=True)
     name: str = eqx.field(static=True, kw_only=True, default="stopping_time")
 
     def init(self, record: Record) -> tuple[()]:
@@ -93,19 +93,19 @@ class StoppingTime(Functional):
 
 
 class Gap(Functional):
-    r"""The k-step optimality gap \(v(s^{(k)}, \theta)\), whether or not the problem is solved before (eq. 4)."""
+    r"""The k-step optimality gap \(v(s^{(k)}, \theta)\), whether or not the problem is solved before (eq. 3)."""
 
     step: int = eqx.field(static=True)
-    gap: gaps.Gap = eqx.field(static=True, default=gaps.loss_gap)
-    cap: float = eqx.field(static=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="")
 
     def __post_init__(self):
         self.name = self.name or f"gap_{self.step}"
 
     def __check_init__(self):
-        if self.step < 0:
-            raise ValueError(f"the step of a gap must not be negative, got {self.step}.")
+        if self.step != int(self.step) or self.step < 0:
+            raise ValueError(f"the step of a gap must be a whole number and not negative, got {self.step}.")
 
     @property
     def steps(self) -> int:
@@ -123,10 +123,10 @@ class Gap(Functional):
 
 
 class ConvergenceRate(Functional):
-    r"""\(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 6); 0 if none was."""
+    r"""\(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 5); 0 if none was."""
 
-    cap: float = eqx.field(static=True, default=float("inf"))
-    gap: gaps.Gap = eqx.field(static=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
     name: str = eqx.field(static=True, kw_only=True, default="convergence_rate")
 
     def init(self, record: Record) -> tuple[Scalar, Scalar]:
@@ -143,13 +143,13 @@ class ConvergenceRate(Functional):
 
 
 class ContractionFactor(Functional):
-    r"""\(\left(v(s^{(\tau)}, \theta) / v(s^{(0)}, \theta)\right)^{1/\tau}\), the average factor per step (eq. 7).
+    r"""\(\left(v(s^{(\tau)}, \theta) / v(s^{(0)}, \theta)\right)^{1/\tau}\), the average factor per step (eq. 6).
 
     0 when τ = 0; taken at the horizon when the problem is never solved; capped; the cap when it diverged.
     """
 
-    cap: float = eqx.field(static=True, default=float("inf"))
-    gap: gaps.Gap = eqx.field(static=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
     name: str = eqx.field(static=True, kw_only=True, default="contraction_factor")
 
     def init(self, record: Record) -> tuple[Scalar, Scalar]:
@@ -170,8 +170,8 @@ class ContractionFactor(Functional):
 class LargestGap(Functional):
     r"""\(\sup_t v(s^{(t)}, \theta)\): with `Indicator`, properties that must hold all along."""
 
-    gap: gaps.Gap = eqx.field(static=True, default=gaps.loss_gap)
-    cap: float = eqx.field(static=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="largest_gap")
 
     def init(self, record: Record) -> Scalar:
@@ -187,8 +187,8 @@ class LargestGap(Functional):
 class SmallestGap(Functional):
     r"""\(\inf_t v(s^{(t)}, \theta)\): with `Indicator`, properties that must hold at least once."""
 
-    gap: gaps.Gap = eqx.field(static=True, default=gaps.loss_gap)
-    cap: float = eqx.field(static=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="smallest_gap")
 
     def init(self, record: Record) -> Scalar:
@@ -205,16 +205,16 @@ class OracleCalls(Functional):
     r"""Oracle complexity \(\sum_{t < \tau} c_t\): calls made until solved or, if never, until the horizon (app. E.6).
 
     Counts every kind of call, or only the kinds named. Calls made by `init` belong to the total. A trajectory that
-    diverged counts as the cap; without one, the calls of its steps are continued at their average to the horizon.
+    diverged counts as the cap; without one, the calls of its steps are continued at their average to the horizon, one
+    per step at least.
     """
 
-    kinds: tuple[str, ...] = eqx.field(static=True, default=Calls._fields)
-    cap: float = eqx.field(static=True, default=float("inf"))
+    kinds: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=Calls._fields)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="oracle_calls")
 
     def __check_init__(self):
-        unknown = [kind for kind in self.kinds if kind not in Calls._fields]
-        if unknown or isinstance(self.kinds, str):
+        if not isinstance(self.kinds, tuple) or not set(self.kinds) <= set(Calls._fields):
             raise ValueError(f"kinds must be a tuple of {', '.join(Calls._fields)}; got {self.kinds!r}.")
 
     def init(self, record: Record) -> tuple[Scalar, Scalar]:
@@ -227,7 +227,7 @@ class OracleCalls(Functional):
     def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
         first, calls = carry
         average = (calls - first) / jnp.maximum(end.time, 1)
-        continued = first + jnp.ceil(average * end.horizon).astype(calls.dtype)
+        continued = first + jnp.ceil(jnp.maximum(average, 1.0) * end.horizon).astype(calls.dtype)
         worst = continued if self.cap == float("inf") else self.cap
         return _capped(jnp.where(end.diverged, worst, calls), self.cap)
 
@@ -236,13 +236,13 @@ class OracleCalls(Functional):
 
 
 class Indicator(Functional):
-    """1 if a trajectory has a property, else 0 (eq. 8): `predicate` of the value of another functional.
+    """1 if a trajectory has a property, else 0 (eq. 7): `predicate` of the value of another functional.
 
     >>> fast = Indicator("fast", lambda time: time <= 50)
     >>> contracts = Indicator("contracts", lambda factor: factor < 0.98, of=ContractionFactor())
     >>> monotone = Indicator("monotone", lambda rate: rate <= 1, of=ConvergenceRate())
 
-    Any functional will do, also your own. A trajectory that diverged has no property: the indicator is 0.
+    Any functional will do, also your own. Where a trajectory diverged, the predicate is asked of infinity.
     """
 
     name: str = eqx.field(static=True)
@@ -260,9 +260,8 @@ class Indicator(Functional):
         return self.of.update(carry, record)
 
     def result(self, carry: Any, end: End) -> Scalar:
-        value = self.of.result(carry, end)
-        holds = jnp.asarray(self.predicate(value), bool) & ~end.diverged
-        return jnp.where(jnp.isnan(value), jnp.nan, holds)
+        value = jnp.where(end.diverged, jnp.inf, self.of.result(carry, end))
+        return jnp.where(jnp.isnan(value), jnp.nan, jnp.asarray(self.predicate(value), bool))
 
 
 def _capped(value: Scalar, cap: float) -> Scalar:

@@ -16,22 +16,31 @@ from jaxtyping import Array, Int, Key
 
 from .algorithms.algorithm import Algorithm
 from .problems.oracle import Calls, Oracle
-from .problems.problem_class import ProblemClass, check_key, count_problems
+from .problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 
 
 def trajectory_key(key: Key[Array, ""], problem: Any, replicate: Any) -> Key[Array, ""]:
     """The randomness of one trajectory: a function of the indices of problem and replicate, and of nothing else.
 
-    All algorithms get the same one, so that comparisons between them are paired.
+    All algorithms get the same one, so that comparisons between them are paired. The number folded in first keeps it
+    apart from what `problem_class.draw` makes of the same key.
     """
-    return jax.random.fold_in(jax.random.fold_in(key, problem), replicate)
+    return jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, 0x10A), problem), replicate)
 
 
 def initial(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> tuple[Any, Calls]:
     r"""Sample the initial state \(s^{(0)}\) of the trajectory with this key; also the oracle calls made."""
     oracle = Oracle(problem_class, problem)
-    state = algorithm.init(oracle, problem_class.start(problem, jax.random.fold_in(key, 0)))
+    x0 = jnp.asarray(problem_class.start(problem, jax.random.fold_in(key, 0)))
+    state = jax.tree.map(jnp.asarray, algorithm.init(oracle, x0))
     return state, oracle.calls
+
+
+def in_precision_of_problems(algorithm: Any, problem_class: ProblemClass, problems: Any) -> Any:
+    """The algorithm, or stack of algorithms, with its parameters in the precision of the points it will work on."""
+    first = jax.tree.map(lambda leaf: leaf[0], problems)
+    dtype = jax.eval_shape(lambda: jnp.asarray(problem_class.start(first, jax.random.key(0)))).dtype
+    return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, algorithm)
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
@@ -87,8 +96,11 @@ def trajectories(
     held in memory: for statistics of many long ones use `loa.evaluate`.
     """
     check_key(key)
-    if horizon < 1 or replicates < 1:
-        raise ValueError(f"horizon and replicates must be at least 1, got {horizon} and {replicates}.")
+    if not isinstance(algorithm, Algorithm):
+        raise TypeError(f"algorithm must be one loa.Algorithm (of a stack, take stack[k]), got {algorithm!r}.")
+    horizon, replicates = whole_number("horizon", horizon), whole_number("replicates", replicates)
+    count_problems(problems)
+    algorithm = in_precision_of_problems(algorithm, problem_class, problems)
     return _trajectories(algorithm, problem_class, problems, horizon, key, replicates)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
+from .algorithms.algorithm import as_distribution
+
 Values = Float[np.ndarray, "problem replicate"]
 
 
@@ -61,23 +63,21 @@ def summary(values: Any, *, confidence: float = 0.95) -> Summary:
 
 
 def mean(values: Any, *, confidence: float = 0.95) -> Estimate:
-    r"""\(\Phi_{\mathrm{exp}} = \mathbb E\,\varphi\) (eq. 9), with Student's interval over problems.
+    r"""\(\Phi_{\mathrm{exp}} = \mathbb E\,\varphi\) (eq. 8), with Student's interval over problems.
+
+    Values that are all 0 or 1, as of an indicator, get the interval of a probability.
 
     >>> mean([1.0, 2.0, 3.0])
     2 [-0.4841, 4.484]
     """
     values = _checked(values, confidence)
-    return _average(values, confidence)
+    return _probability(values, confidence) if np.isin(values, (0, 1)).all() else _average(values, confidence)
 
 
 def tail_probability(values: Any, threshold: float, *, confidence: float = 0.95) -> Estimate:
     r"""\(\Phi_{\mathrm{tail}} = P(\varphi \le \alpha)\). The interval is exact (Clopper–Pearson) without replicates."""
     values = _checked(values, confidence)
-    below = (values <= threshold).astype(float)
-    if below.shape[1] > 1:
-        average = _average(below, confidence)
-        return Estimate(average, max(average.low, 0.0), min(average.high, 1.0), confidence)
-    return Estimate(below.mean(), *_clopper_pearson(int(below.sum()), below.size, confidence), confidence)
+    return _probability((values <= threshold).astype(float), confidence)
 
 
 def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
@@ -119,15 +119,11 @@ def performance(values: Any, weights: Any, *, confidence: float = 0.95) -> Estim
         values: (candidate, problem) or (candidate, problem, replicate).
         weights: ρ, one number per candidate.
     """
-    values, weights = np.asarray(values, float), np.asarray(weights, float)
-    if values.ndim not in (2, 3) or weights.shape != values.shape[:1]:
-        raise ValueError(
-            f"need values by (candidate, problem, …) and a weight per candidate, got {values.shape} and "
-            f"{weights.shape}."
-        )
-    if not np.all(weights >= 0) or not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-6):
-        raise ValueError(f"weights must be non-negative and sum to one, but they sum to {weights.sum():.6g}.")
-    return mean(np.tensordot(weights / weights.sum(), values, axes=1), confidence=confidence)
+    values = np.asarray(values, float)
+    if values.ndim not in (2, 3):
+        raise ValueError(f"values must be (candidate, problem) or (candidate, problem, replicate), got {values.shape}.")
+    distribution = as_distribution(weights, values.shape[0])
+    return mean(np.tensordot(distribution, values, axes=1), confidence=confidence)
 
 
 def _checked(values: Any, confidence: float) -> Values:
@@ -160,7 +156,21 @@ def _average(values: Values, confidence: float) -> Estimate:
     return Estimate(center, center - half, center + half, confidence)
 
 
-def _clopper_pearson(successes: int, trials: int, confidence: float) -> tuple[float, float]:
+def _probability(hits: Values, confidence: float) -> Estimate:
+    """Share of hits: exact without replicates, else Student's, widened near 0 and 1, where that is too narrow."""
+    problems, replicates = hits.shape
+    share = hits.mean()
+    exact = _clopper_pearson(share * problems, problems, confidence)
+    if replicates == 1:
+        return Estimate(share, *exact, confidence)
+    average = _average(hits, confidence)
+    low, high = max(average.low, 0.0), min(average.high, 1.0)
+    if min(share, 1 - share) * problems < 10:
+        low, high = min(low, exact[0]), max(high, exact[1])
+    return Estimate(share, low, high, confidence)
+
+
+def _clopper_pearson(successes: float, trials: int, confidence: float) -> tuple[float, float]:
     """The exact interval for a probability."""
     alpha = 1 - confidence
     low = special.betaincinv(successes, trials - successes + 1, alpha / 2) if successes > 0 else 0.0

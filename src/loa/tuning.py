@@ -19,7 +19,7 @@ from .functionals import End, Functional, Record, StoppingTime
 from .kernels import initial, trajectory_key
 from .problems.criterion import Criterion
 from .problems.oracle import Oracle
-from .problems.problem_class import ProblemClass, check_key, count_problems
+from .problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 
 Objective = Callable[[np.ndarray], float]
 
@@ -85,8 +85,7 @@ def tune(
     True
     """
     intervals = _checked(space)
-    if candidates < 1 or rounds < 1:
-        raise ValueError(f"candidates and rounds must be at least 1, got {candidates} and {rounds}.")
+    candidates, rounds = whole_number("candidates", candidates), whole_number("rounds", rounds)
     functional = functional or StoppingTime()
     options = dict(criterion=criterion, horizon=horizon, key=key, functionals=[functional], replicates=replicates)
 
@@ -101,10 +100,12 @@ def tune(
         settings = [_setting(intervals, position) for position in positions]
         found = objective([algorithm_factory(**setting) for setting in settings])
         tried += zip(settings, found, strict=True)
-        signed = [sign * value for value in found]
+        signed = [math.inf if math.isnan(value) else sign * value for value in found]
         winner = int(np.argmin(signed))
         if signed[winner] < best_value:
             best, best_value = positions[winner], signed[winner]
+    if not math.isfinite(best_value):
+        raise ValueError(f"no setting in this space gives a finite {functional.name}: choose another space or a cap.")
     parameters = _setting(intervals, best)
     _warn_at_the_edge(intervals, best)
     return Tuned(algorithm_factory(**parameters), parameters, sign * best_value, tried)
@@ -129,6 +130,8 @@ def tune_by_gradient(
     from scipy import optimize
 
     check_key(key)
+    if functional.steps > whole_number("horizon", horizon):
+        raise ValueError(f"{functional.name} needs {functional.steps} steps, but the horizon is {horizon}.")
     intervals = _checked(space)
     tried: list[tuple[dict[str, float], float]] = []
 
@@ -146,13 +149,18 @@ def tune_by_gradient(
         tried.append((_setting(intervals, position), float(value)))
         return float(value), np.asarray(gradient, float)
 
-    first = np.array([_position(interval, (start or {}).get(name)) for name, interval in intervals.items()])
-    if not np.any(value_and_slope(first)[1]):
+    first = _first_position(intervals, start or {})
+    value, gradient = value_and_slope(first)
+    if not (math.isfinite(value) and np.isfinite(gradient).all()):
+        raise ValueError(f"{functional.name} is {value} at {_setting(intervals, first)}: start elsewhere with start=….")
+    if not np.any(gradient):
         raise ValueError(f"{functional.name} has no derivative by {', '.join(intervals)}: use loa.tune instead.")
     options = {"maxiter": iterations, "ftol": 1e-15, "gtol": 1e-10}
     found = optimize.minimize(
         value_and_slope, first, jac=True, bounds=[(0.0, 1.0)] * len(first), method="L-BFGS-B", options=options
     )
+    if not math.isfinite(found.fun):
+        raise ValueError(f"{functional.name} became {found.fun} on the way: choose a smaller space or another start.")
     parameters = _setting(intervals, found.x)
     _warn_at_the_edge(intervals, found.x)
     return Tuned(algorithm_factory(**parameters), parameters, float(found.fun), tried)
@@ -219,11 +227,23 @@ def _setting(intervals: Mapping[str, Interval], position: np.ndarray) -> dict[st
     return {name: float(interval.at(p)) for (name, interval), p in zip(intervals.items(), position, strict=True)}
 
 
-def _position(interval: Interval, value: float | None) -> float:
-    if value is None:
-        return 0.5
-    low, high, logarithmic = interval
-    return math.log(value / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
+def _first_position(intervals: Mapping[str, Interval], start: Mapping[str, float]) -> np.ndarray:
+    """Where to begin in the unit cube: in the middle of each range that no start is given for."""
+    unknown = set(start) - set(intervals)
+    if unknown:
+        raise ValueError(f"start names {', '.join(sorted(unknown))}, but the parameters are {', '.join(intervals)}.")
+    positions = []
+    for name, (low, high, logarithmic) in intervals.items():
+        value = start.get(name)
+        if value is not None and not low <= value <= high:
+            raise ValueError(f"the start of {name}, {value}, lies outside of its range from {low} to {high}.")
+        if value is None:
+            positions.append(0.5)
+        else:
+            positions.append(
+                math.log(value / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
+            )
+    return np.array(positions)
 
 
 def _warn_at_the_edge(intervals: Mapping[str, Interval], position: np.ndarray) -> None:

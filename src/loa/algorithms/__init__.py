@@ -1,9 +1,17 @@
 """Algorithms: classical and learned, all on one interface."""
 
+from .adam import Adam as Adam
 from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
+from .conjugate_gradient import ConjugateGradient as ConjugateGradient
+from .fista import FISTA as FISTA
+from .from_optax import FromOptax as FromOptax
+from .from_optax import from_optax as from_optax
 from .gradient_descent import GradientDescent as GradientDescent
 from .heavy_ball import HeavyBall as HeavyBall
+from .lbfgs import LBFGS as LBFGS
 from .learned_quadratics import LearnedQuadratics as LearnedQuadratics
+from .nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
+from .proximal_gradient import ProximalGradient as ProximalGradient
 from .sgd import SGD as SGD

@@ -23,7 +23,7 @@ class Algorithm(eqx.Module):
     for one problem.
 
     >>> class SignDescent(Algorithm):
-    ...     step_size: float
+    ...     step_size: jax.Array = eqx.field(converter=jnp.asarray)
     ...     def init(self, oracle, x0):
     ...         return x0
     ...     def step(self, oracle, state, key):
@@ -53,7 +53,7 @@ class Stack(eqx.Module):
     """
 
     algorithms: Algorithm
-    weights: Float[np.ndarray, " candidate"] | None = eqx.field(static=True)
+    weights: Float[np.ndarray, " candidate"] | None = None
 
     def __len__(self) -> int:
         return jax.tree.leaves(eqx.filter(self.algorithms, eqx.is_array))[0].shape[0]
@@ -75,12 +75,16 @@ def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
     if not algorithms:
         raise ValueError("a stack needs at least one algorithm.")
     if any(_form(algorithm) != _form(algorithms[0]) for algorithm in algorithms):
-        raise ValueError("only algorithms of the same class with parameters of the same shapes can be stacked.")
+        raise ValueError(
+            "only algorithms of the same class that differ in nothing but the values of array parameters, of the same "
+            "shapes, can be stacked; a field that is a plain number becomes one by eqx.field(converter=jnp.asarray)."
+        )
     arrays = [eqx.filter(algorithm, eqx.is_array) for algorithm in algorithms]
     if not jax.tree.leaves(arrays[0]):
         raise ValueError(f"{type(algorithms[0]).__name__} has no array parameters, so there is nothing to stack.")
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
-    return Stack(eqx.combine(stacked, algorithms[0]), _as_distribution(weights, len(algorithms)))
+    distribution = None if weights is None else as_distribution(weights, len(algorithms))
+    return Stack(eqx.combine(stacked, algorithms[0]), distribution)
 
 
 def _form(algorithm: Algorithm) -> tuple[Any, list[Any]]:
@@ -89,9 +93,8 @@ def _form(algorithm: Algorithm) -> tuple[Any, list[Any]]:
     return structure, [(leaf.shape, leaf.dtype) if eqx.is_array(leaf) else leaf for leaf in leaves]
 
 
-def _as_distribution(weights: Any, size: int) -> np.ndarray | None:
-    if weights is None:
-        return None
+def as_distribution(weights: Any, size: int) -> np.ndarray:
+    """Weights of a finite set of candidates, checked and made to sum to one exactly."""
     weights = np.asarray(weights, float)
     if weights.shape != (size,) or not np.all(weights >= 0) or not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-6):
         raise ValueError(f"weights must be {size} non-negative numbers that sum to one, got {weights}.")

@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from .experiment import Experiment
 
 DESCRIPTIONS = {
+    "quadratics": "strongly convex quadratics in dimension 200",
+    "images": "deblurring and denoising of 200 × 150 photographs with smoothed total variation",
+    "lasso": "sparse recovery with an l1 penalty",
+    "network": "training a small network on random polynomials, full batch",
+    "stochastic-network": "the same with mini-batches of five",
     "running-example": "one-dimensional quadratics, every claim of the paper checked against theory",
 }
 

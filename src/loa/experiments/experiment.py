@@ -19,7 +19,6 @@ class Experiment:
     """
 
     name: str
-    description: str
     problem_class: ProblemClass
     criterion: Criterion
     horizon: int

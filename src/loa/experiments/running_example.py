@@ -18,10 +18,13 @@ from ..problems.criterion import distance_below
 from ..problems.gaps import distance
 from ..problems.problem_class import ProblemClass
 from ..problems.running_example import OutlierMixture, RunningExample
+from ..tuning import tune
 from . import running_example_theory as theory
 from .experiment import Experiment
 
 TOLERANCE = 1e-3
+CONFIDENCE = 1 - 1e-6
+"""Of the interval in which a measured mean must agree with theory: a false alarm in a million claims."""
 HORIZONS = (1, 2, 5, 10, 20, 50, 100)
 
 
@@ -49,7 +52,6 @@ def experiment() -> Experiment:
     }
     return Experiment(
         name="running-example",
-        description="gradient descent on one-dimensional quadratics",
         problem_class=problem_class,
         criterion=distance_below(TOLERANCE),
         horizon=200,
@@ -75,25 +77,29 @@ def squared_error(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
     return (x - problem_class.solution(problem)) ** 2
 
 
-def learn_step(setting: Experiment, key: Key[Array, ""], num_steps: int = 400) -> GradientDescent:
+def learn_step(setting: Experiment, key: Key[Array, ""]) -> GradientDescent:
     """The step with the smallest mean stopping time on a sample of problems."""
     problem_class = setting.problem_class
     assert isinstance(problem_class, RunningExample)
     worst_case = theory.worst_case_step(problem_class.smallest, problem_class.largest)
-    candidates = step_sizes(np.linspace(0.2, 1.2, num_steps) * worst_case)
     draw_key, run_key = jax.random.split(key)
-    problems = problem_class.draw(draw_key, setting.sizes["prior"])
-    times = evaluate(
-        candidates, problem_class, problems, criterion=setting.criterion, horizon=setting.horizon, key=run_key
-    )["stopping_time"]
-    best = candidates[int(times.mean(axis=(1, 2)).argmin())]
-    assert isinstance(best, GradientDescent)
-    return best
+    tuned = tune(
+        GradientDescent,
+        {"step_size": (0.2 * worst_case, 1.1 * worst_case)},
+        problem_class,
+        problem_class.draw(draw_key, setting.sizes["prior"]),
+        criterion=setting.criterion,
+        horizon=setting.horizon,
+        key=run_key,
+        rounds=3,
+    )
+    assert isinstance(tuned.algorithm, GradientDescent)
+    return tuned.algorithm
 
 
 def step_sizes(values: Any) -> Stack:
     """Gradient descent with each of these step sizes."""
-    return Stack(GradientDescent(jnp.asarray(values)), None)
+    return Stack(GradientDescent(jnp.asarray(values)))
 
 
 def claims(setting: Experiment, key: Key[Array, ""]) -> list[Claim]:
@@ -122,7 +128,7 @@ def _stopping_time_claims(setting: Experiment, key: Key[Array, ""]) -> list[Clai
         expected = theory.expected_stopping_time(
             step, problem_class.smallest, problem_class.largest, TOLERANCE, horizon
         )
-        estimate = measures.mean(times, confidence=0.999)
+        estimate = measures.mean(times, confidence=CONFIDENCE)
         found += [
             Claim(f"τ = closed form (share), {name}", 1.0, agreement, 0.0),
             Claim(f"expected τ, {name}", expected, estimate, estimate.high - float(estimate)),
@@ -204,7 +210,7 @@ def _outlier_claims(key: Key[Array, ""], num_problems: int = 100_000) -> list[Cl
         result = evaluate(
             GradientDescent(step), mixture, problems, criterion=criterion, horizon=1, key=run_key, functionals=[success]
         )
-        solved = measures.mean(result["success"], confidence=0.999)
+        solved = measures.mean(result["success"], confidence=CONFIDENCE)
         exact = theory.one_step_success(step, curvatures, TOLERANCE)
         found.append(Claim(f"solved after one step, {name}", exact, solved, solved.high - float(solved)))
     return found

@@ -3,7 +3,17 @@
 from . import gaps as gaps
 from .given import FromFunctions as FromFunctions
 from .given import FromInstances as FromInstances
+from .images import ImageRestoration as ImageRestoration
+from .lasso import Lasso as Lasso
+from .logistic_regression import LogisticRegression as LogisticRegression
+from .network_training import NetworkTraining as NetworkTraining
+from .network_training import StochasticNetworkTraining as StochasticNetworkTraining
+from .optimal import ComputedOptimum as ComputedOptimum
+from .optimal import OptimalLosses as OptimalLosses
+from .optimal import optimal_losses as optimal_losses
+from .optimal import with_optimal_losses as with_optimal_losses
 from .problem_class import ProblemClass as ProblemClass
 from .quadratics import Quadratics as Quadratics
+from .rosenbrock import Rosenbrock as Rosenbrock
 from .running_example import OutlierMixture as OutlierMixture
 from .running_example import RunningExample as RunningExample

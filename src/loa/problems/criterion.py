@@ -3,11 +3,10 @@ r"""Solution criteria \(\mathcal C \subset X \times P\): which points solve a pr
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import partial
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Bool, Scalar
+from jaxtyping import Array, Bool
 
 from . import gaps
 from .problem_class import ProblemClass
@@ -29,10 +28,13 @@ class Criterion(eqx.Module):
         """The elementary criteria this one is made of."""
 
     def __or__(self, other: Criterion) -> Criterion:
-        return Either(self, other)
+        return Either(self, other) if isinstance(other, Criterion) else NotImplemented
 
     def __and__(self, other: Criterion) -> Criterion:
-        return Both(self, other)
+        return Both(self, other) if isinstance(other, Criterion) else NotImplemented
+
+    def __bool__(self) -> bool:
+        raise TypeError("combine criteria with | and &, not with `or` and `and`.")
 
 
 class Below(Criterion):
@@ -52,8 +54,7 @@ class Below(Criterion):
         return (self,)
 
     def __repr__(self) -> str:
-        gap = self.gap.func if isinstance(self.gap, partial) else self.gap
-        return f"{getattr(gap, '__name__', gap)} < {self.tolerance:g}"
+        return f"{getattr(self.gap, '__name__', self.gap)} < {self.tolerance:g}"
 
 
 class Either(Criterion):
@@ -103,7 +104,11 @@ def distance_below(tolerance: float) -> Criterion:
     return Below(gaps.distance, tolerance)
 
 
-def prox_residual_below(tolerance: float, step_size: Scalar | float | None = None) -> Criterion:
+def prox_residual_below(tolerance: float, step_size: float | None = None) -> Criterion:
     r"""\(\|x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\| < \varepsilon\), β = 1/L unless given."""
-    gap = gaps.prox_residual if step_size is None else partial(gaps.prox_residual, step_size=float(step_size))
+    return Below(gaps.ProxResidual(None if step_size is None else float(step_size)), tolerance)
+
+
+def gap_below(tolerance: float, gap: gaps.Gap = gaps.loss_gap) -> Criterion:
+    r"""\(v(x, \theta) < \varepsilon\) for any gap, or \(\ell(x, \theta) - \min \ell(\cdot, \theta) < \varepsilon\)."""
     return Below(gap, tolerance)

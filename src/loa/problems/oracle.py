@@ -26,22 +26,23 @@ class Calls(NamedTuple):
     def none() -> Calls:
         return Calls(*(jnp.zeros((), jnp.int32) for _ in Calls._fields))
 
-    def total(self) -> Int[Array, ""]:
-        return sum(self[1:], start=self[0])
-
 
 class Oracle:
     """Local information about one problem θ at query points chosen by the algorithm.
 
-    Counting works through every JAX transformation except control flow: inside a step, loops and branches that
-    call the oracle are written with `oracle.while_loop` and `oracle.cond`, so that a line search is charged for the
-    trials it really made. (With `jax.lax.while_loop` JAX reports a leaked tracer; it never counts wrongly.)
+    A call counts once where it is written. Loops and branches that call the oracle are therefore written with
+    `oracle.while_loop` and `oracle.cond`, so that a line search is charged for the trials it really made; in
+    `jax.lax.while_loop` they are an error. Do not wrap oracle calls in `jax.vmap` (counted once for the whole batch)
+    or `jax.grad` (ask for the gradient instead).
+
+    A loop does not run where `running` is false: the engine says so for trajectories that have ended.
     """
 
-    def __init__(self, problem_class: ProblemClass, problem: Any, calls: Calls | None = None):
+    def __init__(self, problem_class: ProblemClass, problem: Any, calls: Calls | None = None, running: Any = True):
         self.problem_class = problem_class
         self.problem = problem
         self.calls = Calls.none() if calls is None else calls
+        self.running = running
 
     def value(self, x: Any) -> Scalar:
         r"""\(\ell(x, \theta)\)."""
@@ -72,14 +73,19 @@ class Oracle:
         return jax.value_and_grad(self.problem_class.stochastic_loss)(x, self.problem, key)
 
     def while_loop(self, condition: Callable[[Carry], Any], body: Callable[[Carry], Carry], carry: Carry) -> Carry:
-        """`jax.lax.while_loop` whose body may call this oracle."""
+        """`jax.lax.while_loop` whose condition and body may call this oracle."""
 
-        def counted(state: tuple[Calls, Carry]) -> tuple[Calls, Carry]:
-            self.calls, inner = state
+        def goes_on(carry: Carry) -> Any:
+            return jnp.asarray(self.running) & condition(carry)
+
+        def counted(state: tuple[Calls, Any, Carry]) -> tuple[Calls, Any, Carry]:
+            self.calls, _, inner = state
             inner = body(inner)
-            return self.calls, inner
+            flag = goes_on(inner)
+            return self.calls, flag, inner
 
-        self.calls, carry = jax.lax.while_loop(lambda state: condition(state[1]), counted, (self.calls, carry))
+        flag = goes_on(carry)
+        self.calls, _, carry = jax.lax.while_loop(lambda state: state[1], counted, (self.calls, flag, carry))
         return carry
 
     def cond(self, predicate: Any, if_true: Callable[..., Carry], if_false: Callable[..., Carry], *operands) -> Carry:

@@ -8,13 +8,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key, PyTree, Scalar
-
-Problem = PyTree[Array]
-"""One realization θ: a pytree of arrays. A stack of problems has one more, leading, axis on every leaf."""
-
-Point = Float[Array, "..."]
-"""A point x of the optimization space: an array of any shape."""
+from jaxtyping import Array, Key, Scalar
 
 
 class MissingOracle(TypeError):
@@ -24,10 +18,11 @@ class MissingOracle(TypeError):
 class ProblemClass(eqx.Module):
     r"""A distribution of problems \(\min_x \ell(x, \theta)\), \(\theta \sim P_P\), and where to start on them.
 
-    Subclasses say how to draw a problem, what its loss is and where an algorithm starts; everything is written for
-    *one* problem, batching is done by loa. What a class knows beyond that it says by overriding one of the optional
-    methods: `gradient`, `smooth` and `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`.
-    Asking for one of these that has no default and was not given raises `MissingOracle`.
+    Subclasses say how to draw a problem, what its loss is and where an algorithm starts. Everything is written for
+    *one* problem, a pytree of arrays, and *one* point x, an array of any shape; batching is done by loa. What a class
+    knows beyond that it says by overriding one of the optional methods: `gradient`, `smooth` and `prox`,
+    `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and was
+    not given raises `MissingOracle`.
 
     Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
 
@@ -60,9 +55,7 @@ class ProblemClass(eqx.Module):
         Problem n depends on the key and on n alone, so a longer draw begins with the shorter one.
         """
         check_key(key)
-        if num_problems < 1:
-            raise ValueError(f"num_problems must be at least 1, got {num_problems}.")
-        return _draw(self, key, num_problems)
+        return _draw(self, key, whole_number("num_problems", num_problems))
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
         """The smooth part of the loss; all of it unless the class has a `prox` for the rest."""
@@ -85,7 +78,10 @@ class ProblemClass(eqx.Module):
         raise self._missing("smoothness constant", "smoothness(self, problem)")
 
     def optimal_loss(self, problem: Any) -> Scalar | float:
-        """The smallest value of the loss: 0 unless overridden, as losses in the paper are non-negative."""
+        """The smallest value of the loss: 0 unless overridden, as losses in the paper are non-negative.
+
+        Where a gap to the optimum is measured and this is not overridden, loa warns; `return 0.0` says it is meant.
+        """
         return 0.0
 
     def solution(self, problem: Any) -> Any:
@@ -108,12 +104,21 @@ def check_key(key: Any) -> None:
         raise TypeError(f"key must be one typed PRNG key such as jax.random.key(0), got {key!r}.")
 
 
+def whole_number(name: str, number: Any) -> int:
+    """Refuse anything but a whole number of at least one."""
+    if isinstance(number, bool) or number != int(number) or number < 1:
+        raise ValueError(f"{name} must be a whole number and at least 1, got {number}.")
+    return int(number)
+
+
 def count_problems(problems: Any) -> int:
     """The common length of the leading axes of a stack of problems."""
     leaves = jax.tree_util.tree_leaves_with_path(problems)
     lengths = {jax.tree_util.keystr(path) or "the stack": jnp.shape(leaf)[:1] for path, leaf in leaves}
-    if not lengths or () in lengths.values():
-        scalars = ", ".join(name for name, length in lengths.items() if not length) or "it has no arrays"
+    if not lengths:
+        raise ValueError("problems must be arrays stacked along a leading axis, but there are none.")
+    if () in lengths.values():
+        scalars = ", ".join(name for name, length in lengths.items() if not length)
         raise ValueError(f"problems must be stacked along a leading axis, but {scalars} has none.")
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name}: {length[0]}" for name, length in lengths.items())

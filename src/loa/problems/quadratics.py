@@ -65,5 +65,8 @@ class Quadratics(ProblemClass):
     def smoothness(self, problem: Quadratic) -> Scalar:
         return problem.diagonal[-1] ** 2
 
+    def optimal_loss(self, problem: Quadratic) -> float:
+        return 0.0
+
     def solution(self, problem: Quadratic) -> Float[Array, " d"]:
         return problem.target / problem.diagonal

@@ -1,0 +1,70 @@
+"""Adam."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key
+
+from ..problems.oracle import Oracle
+from .algorithm import Algorithm
+
+
+class Moments(NamedTuple):
+    """State: the point, running means of the gradient and of its square, and the number of steps made."""
+
+    x: Float[Array, ...]
+    first: Float[Array, ...]
+    second: Float[Array, ...]
+    time: Int[Array, ""]
+
+
+class Adam(Algorithm):
+    r"""Gradient descent with a step size per coordinate, with h = (α, β₁, β₂, ε).
+
+    With \(g = \nabla \ell(x^{(t)}, \theta)\), all operations coordinate by coordinate, starting from
+    \(m^{(0)} = v^{(0)} = 0\):
+
+    \[ m^{(t+1)} = \beta_1 m^{(t)} + (1 - \beta_1) g, \qquad v^{(t+1)} = \beta_2 v^{(t)} + (1 - \beta_2) g^2, \]
+    \[ x^{(t+1)} = x^{(t)} - \alpha \, \frac{m^{(t+1)} / (1 - \beta_1^{t+1})}
+                                            {\sqrt{v^{(t+1)} / (1 - \beta_2^{t+1})} + \varepsilon}. \]
+
+    Arguments:
+        learning_rate: α > 0.
+        beta1, beta2: in [0, 1).
+        epsilon: > 0.
+        stochastic: whether g is the stochastic gradient (for classes that have a `stochastic_loss`) or the full one.
+
+    Reference: Kingma and Ba, *Adam: a method for stochastic optimization*, 2015.
+    """
+
+    learning_rate: Float[Array, ...] = eqx.field(converter=jnp.asarray)
+    beta1: Float[Array, ...] = eqx.field(converter=jnp.asarray, default=0.9)
+    beta2: Float[Array, ...] = eqx.field(converter=jnp.asarray, default=0.999)
+    epsilon: Float[Array, ...] = eqx.field(converter=jnp.asarray, default=1e-8)
+    stochastic: bool = eqx.field(static=True, default=False)
+
+    def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Moments:
+        return Moments(x0, jnp.zeros_like(x0), jnp.zeros_like(x0), jnp.zeros((), jnp.int32))
+
+    def step(self, oracle: Oracle, state: Moments, key: Key[Array, ""]) -> Moments:
+        x, first, second, time = state
+        gradient = oracle.stochastic_gradient(x, key) if self.stochastic else oracle.gradient(x)
+        parameters = (self.learning_rate, self.beta1, self.beta2, self.epsilon)
+        alpha, beta1, beta2, epsilon = (parameter.astype(x.dtype) for parameter in parameters)
+        time = time + 1
+        first = beta1 * first + (1 - beta1) * gradient
+        second = beta2 * second + (1 - beta2) * gradient**2
+        mean, square = first / (1 - beta1**time), second / (1 - beta2**time)
+        return Moments(x - alpha * mean / (_root(square) + epsilon), first, second, time)
+
+    def iterate(self, state: Moments) -> Float[Array, ...]:
+        return state.x
+
+
+def _root(square: Float[Array, ...]) -> Float[Array, ...]:
+    """The square root, with derivative 0 at 0, so that h can be learned where some gradients are exactly zero."""
+    positive = square > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)

@@ -1,0 +1,51 @@
+"""The accelerated proximal gradient method (FISTA)."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from ..problems.oracle import Oracle
+from .algorithm import Algorithm
+from .nesterov import Extrapolated, following
+from .step_size import optional, step_size_for
+
+
+class FISTA(Algorithm):
+    r"""A proximal gradient step from an extrapolated point, with h = α.
+
+    \[ x^{(t+1)} = \mathrm{prox}_{\alpha g(\cdot, \theta)}(y^{(t)} - \alpha \nabla f(y^{(t)}, \theta)), \qquad
+       y^{(t+1)} = x^{(t+1)} + \frac{\tau_t - 1}{\tau_{t+1}} (x^{(t+1)} - x^{(t)}), \]
+
+    with \(\tau_0 = 1\) and \(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\). With `restart` the momentum is given up
+    whenever it points uphill, \(\langle y^{(t)} - x^{(t+1)}, x^{(t+1)} - x^{(t)} \rangle > 0\): then
+    \(y^{(t+1)} = x^{(t+1)}\) and \(\tau_{t+1} = 1\).
+
+    Arguments:
+        step_size: α > 0; 1/L of each problem if not given.
+        restart: whether to restart (the gradient scheme of O'Donoghue and Candès).
+
+    References: Beck and Teboulle, *A fast iterative shrinkage-thresholding algorithm for linear inverse problems*,
+    2009; O'Donoghue and Candès, *Adaptive restart for accelerated gradient schemes*, 2015.
+    """
+
+    step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
+    restart: bool = eqx.field(static=True, default=True)
+
+    def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Extrapolated:
+        return Extrapolated.at(x0)
+
+    def step(self, oracle: Oracle, state: Extrapolated, key: Key[Array, ""]) -> Extrapolated:
+        x, y, tau = state
+        alpha = step_size_for(oracle, self.step_size, x)
+        new = oracle.prox(y - alpha * oracle.gradient(y), alpha)
+        next_tau = following(tau)
+        beta = (tau - 1) / next_tau
+        if self.restart:
+            uphill = jnp.sum((y - new) * (new - x)) > 0
+            beta, next_tau = jnp.where(uphill, 0.0, beta), jnp.where(uphill, 1.0, next_tau)
+        return Extrapolated(new, new + beta * (new - x), next_tau)
+
+    def iterate(self, state: Extrapolated) -> Float[Array, ...]:
+        return state.x

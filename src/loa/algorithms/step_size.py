@@ -1,0 +1,22 @@
+"""Step sizes that may be left to the problem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Scalar
+
+from ..problems.oracle import Oracle
+
+
+def optional(parameter: Any) -> Float[Array, ...] | None:
+    """A parameter as an array, or None for the default."""
+    return None if parameter is None else jnp.asarray(parameter)
+
+
+def step_size_for(oracle: Oracle, step_size: Float[Array, ...] | None, x: Float[Array, ...]) -> Scalar:
+    """The step size, or 1/L of the problem at hand if there is none, in the precision of x."""
+    if step_size is None:
+        step_size = 1.0 / oracle.problem_class.smoothness(oracle.problem)
+    return jnp.asarray(step_size, x.dtype)

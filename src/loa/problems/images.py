@@ -1,0 +1,132 @@
+"""Image restoration with smoothed total variation (section 6.2 of the paper)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax.lax import optimization_barrier as stored
+from jaxtyping import Array, Float, Key, Scalar
+
+from . import photographs
+from .image_operators import Image, blur, blur_adjoint, differences, differences_adjoint, solve_laplacian, total
+from .image_operators import largest_eigenvalue as _largest_eigenvalue
+from .optimal import ComputedOptimum
+
+
+class Restoration(NamedTuple):
+    """One problem: the blurred and noisy image b, the parameter λ and, once computed, the optimal loss."""
+
+    observed: Image
+    regularization: Float[Array, ""]
+    optimal_loss: Float[Array, ""] | None = None
+
+
+class ImageRestoration(ComputedOptimum):
+    r"""\(\min_x \frac12 \|Ax - b\|^2 + \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\).
+
+    A blurs, \(D_h\) and \(D_w\) are forward differences (`image_operators`). Images are random crops of photographs, at
+    random scales, flipped or not; b is such a crop, blurred, with noise \(N(0, (25/256)^2)\), clipped to [0, 1]; λ is
+    uniform on its range. A point is an image, an array of shape `size`; the start is 0.
+
+    All draws come from one pool of photographs, so problems are independent and identically distributed. Four
+    photographs are not in the pool: `new_photographs=True` gives the class that draws from these four alone.
+
+    Arguments:
+        images: a folder of photographs to use instead of those that come with scikit-image.
+        new_photographs: draw from the four photographs that are held out, not from the pool.
+        size: height and width.
+        regularization: the range of λ.
+    """
+
+    photographs: photographs.Photographs
+    largest_eigenvalue: Float[Array, ""]
+    size: tuple[int, int] = eqx.field(static=True)
+    regularization: tuple[float, float] = eqx.field(static=True)
+    smoothing: float = eqx.field(static=True, default=0.01)
+    noise: float = eqx.field(static=True, default=25 / 256)
+
+    def __init__(
+        self,
+        images: Path | str | None = None,
+        *,
+        new_photographs: bool = False,
+        size: tuple[int, int] = (200, 150),
+        regularization: tuple[float, float] = (0.05, 0.5),
+    ):
+        if min(size) < 3:
+            raise ValueError(f"images must have at least 3 x 3 pixels for the boundary to reflect, got size {size}.")
+        self.photographs = photographs.load(images, new=new_photographs, smallest=size)
+        self.size = size
+        self.regularization = regularization
+        self.smoothing = 0.01
+        self.noise = 25 / 256
+        self.largest_eigenvalue = jnp.asarray(_largest_eigenvalue(size, regularization[1] / self.smoothing), float)
+
+    def sample(self, key: Key[Array, ""]) -> Restoration:
+        crop_key, noise_key, regularization_key = jax.random.split(key, 3)
+        noise = self.noise * jax.random.normal(noise_key, self.size)
+        observed = jnp.clip(blur(self.photographs.crop(crop_key, self.size)) + noise, 0.0, 1.0)
+        low, high = self.regularization
+        return Restoration(observed, jax.random.uniform(regularization_key, minval=low, maxval=high))
+
+    def start(self, problem: Restoration, key: Key[Array, ""]) -> Image:
+        return jnp.zeros_like(problem.observed)
+
+    def loss(self, x: Image, problem: Restoration) -> Scalar:
+        return self.data_fidelity(x, problem) + self.regularizer(x, problem)
+
+    def gradient(self, x: Image, problem: Restoration) -> Image:
+        return self.data_fidelity_gradient(x, problem) + self.regularizer_gradient(x, problem)
+
+    def data_fidelity(self, x: Image, problem: Restoration) -> Scalar:
+        r"""\(h(x) = \frac12 \|Ax - b\|^2\)."""
+        residual = blur(x) - problem.observed
+        return 0.5 * total(residual * residual)
+
+    def data_fidelity_gradient(self, x: Image, problem: Restoration) -> Image:
+        r"""\(\nabla h(x) = A^\top (Ax - b)\)."""
+        return blur_adjoint(blur(x) - problem.observed)
+
+    def regularizer(self, x: Image, problem: Restoration) -> Scalar:
+        r"""\(r(x) = \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\)."""
+        return problem.regularization * total(self._steepness(*differences(x)))
+
+    def regularizer_gradient(self, x: Image, problem: Restoration) -> Image:
+        r"""\(\nabla r(x) = \lambda D^\top (Dx / \sqrt{|Dx|^2 + \varepsilon^2})\)."""
+        down, across = differences(x)
+        steepness = self._steepness(down, across)
+        return problem.regularization * differences_adjoint(down / steepness, across / steepness)
+
+    def _steepness(self, down: Image, across: Image) -> Image:
+        # stored, or else 1/√ becomes rsqrt, which is slow in float64
+        return stored(jnp.sqrt(down * down + across * across + self.smoothing**2))
+
+    def smoothness(self, problem: Restoration) -> Scalar:
+        r"""The largest eigenvalue of \(A^\top A + (\lambda/\varepsilon) D^\top D\) at the largest λ of the class."""
+        return self.largest_eigenvalue
+
+    def suboptimality(self, x: Image, problem: Restoration) -> Scalar:
+        r"""The duality gap at a dual point made from x.
+
+        The dual is \(\max -\frac12 \|u\|^2 - \langle u, b \rangle + \varepsilon \sum \sqrt{\lambda^2 - |p|^2}\) subject
+        to \(A^\top u + D^\top p = 0\) and \(|p_{ij}| \le \lambda\). We take \(u = Ax - b\) and
+        \(p = \lambda Dx / \sqrt{|Dx|^2 + \varepsilon^2}\), which leaves the gradient on the right-hand side. After x is
+        shifted by a constant, so that u sums to 0, the gradient has mean 0 and is \(D^\top q\) for
+        \(q = D (D^\top D)^{-1} \nabla\ell(x)\); then (u, p - q) is feasible, if \(|p - q| \le \lambda\).
+        """
+        weight, (down, across) = problem.regularization, differences(x)
+        steepness = self._steepness(down, across)
+        residual = blur(x) - problem.observed
+        shift = jnp.mean(residual)
+        slopes = weight * down / steepness, weight * across / steepness
+        gradient = blur_adjoint(residual - shift) + differences_adjoint(*slopes)
+        correction = differences(solve_laplacian(gradient))
+        p, q = (slope - change for slope, change in zip(slopes, correction, strict=True))
+        room = weight**2 - p * p - q * q
+        terms = weight * steepness - self.smoothing * jnp.sqrt(jnp.maximum(room, 0.0)) - down * p - across * q
+        gap = jnp.maximum(total(terms), 0.0) + 0.5 * residual.size * shift**2
+        return jnp.where(jnp.all(room >= 0), gap, jnp.inf)

@@ -1,0 +1,177 @@
+"""Optimal losses that no formula gives: computed for many problems at once, to a proven accuracy, and cached on disk.
+
+The loss gap is asked for at every step of every trajectory, so the minimum cannot be computed where it is needed. It
+is computed beforehand and travels with the problem:
+
+    problems = with_optimal_losses(problem_class, problem_class.draw(key, 250))
+
+A problem of such a class is a named tuple whose field `optimal_loss` is None, that is: absent, until then. Asking for
+it while it is absent is an error that says what to do; there is no number that means "unknown".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+import zipfile
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Scalar
+
+from ..files import write_whole
+from .problem_class import MissingOracle, ProblemClass, count_problems
+from .solvers import attainable_accuracy, solve
+
+BATCH = 16
+"""How many problems are solved together, and kept in one file of the cache."""
+
+
+class ComputedOptimum(ProblemClass):
+    """A convex problem class whose solutions have to be computed. Its problems have a field `optimal_loss`."""
+
+    @abstractmethod
+    def suboptimality(self, x: Any, problem: Any) -> Scalar:
+        r"""A proven upper bound of \(\ell(x, \theta) - \min \ell(\cdot, \theta)\), such as a duality gap."""
+
+    def optimal_loss(self, problem: Any) -> Scalar:
+        if problem.optimal_loss is None:
+            raise MissingOracle(
+                f"the optimal losses of these {type(self).__name__} problems are not known yet; compute them first: "
+                "`problems = loa.problems.with_optimal_losses(problem_class, problems)`."
+            )
+        return problem.optimal_loss
+
+    def solution(self, problem: Any) -> Any:
+        """A minimizer, computed each time by thousands of steps: not something to ask for along a trajectory."""
+        return solve(self, jax.tree.map(lambda leaf: leaf[None], problem))[0]
+
+
+class OptimalLosses(NamedTuple):
+    r"""For each problem a value of the loss, and a proven bound of its distance from the minimum."""
+
+    loss: np.ndarray
+    error: np.ndarray
+
+
+def with_optimal_losses(problem_class: ProblemClass, problems: Any, *, progress: bool = False) -> Any:
+    """The same problems, carrying their optimal losses.
+
+    Problems of a class that knows its optimal loss are returned as they are.
+
+    >>> from .lasso import Lasso
+    >>> lasso = Lasso(rows=6, columns=9)
+    >>> problems = lasso.draw(jax.random.key(1), 2)
+    >>> lasso.optimal_loss(problems)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    loa.problems.problem_class.MissingOracle: the optimal losses of these Lasso problems are not known yet; ...
+    >>> problems = with_optimal_losses(lasso, problems)
+    >>> bool((lasso.optimal_loss(problems) > 0).all())
+    True
+    """
+    if not isinstance(problem_class, ComputedOptimum):
+        return problems
+    dtype = jnp.result_type(*jax.tree.leaves(problems))
+    return problems._replace(
+        optimal_loss=jnp.asarray(optimal_losses(problem_class, problems, progress=progress).loss, dtype)
+    )
+
+
+def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: bool = False) -> OptimalLosses:
+    r"""Optimal losses of a stack of problems, each with its proven accuracy.
+
+    Computed in float64, whatever the precision of the problems, until `suboptimality` is below about
+    \(10^{-13} \max(1, |\ell|)\), which is less than the rounding that `loa.gaps.loss_gap` forgives; a problem on which
+    that fails is an error. Results are kept in `cache_directory()` under a hash of the program that computes the loss
+    and of all numbers that go into it. A file that cannot be read whole or says something impossible is not used.
+    """
+    from rich.progress import track
+
+    size = count_problems(problems)
+    with jax.enable_x64(True):
+        problem_class = jax.tree.map(_in_float64, problem_class)
+        problems = jax.tree.map(_in_float64, problems._replace(optimal_loss=None))
+        identity = _identity(problem_class, problems)
+        parts = []
+        for first in track(range(0, size, BATCH), "optimal losses", disable=not progress, transient=True):
+            chosen = np.minimum(np.arange(first, first + BATCH), size - 1)
+            batch = jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], problems)
+            parts.append(_remembered(problem_class, batch, identity))
+        found = OptimalLosses(*(np.concatenate(columns)[:size] for columns in zip(*parts, strict=True)))
+        allowed = np.asarray(attainable_accuracy(found.loss))
+    if not np.all(found.error <= allowed):
+        worst = int(np.argmax(found.error / allowed))
+        raise ArithmeticError(
+            f"the optimal loss of problem {worst} of this {type(problem_class).__name__} was found only to within "
+            f"{found.error[worst]:.1e} (its loss: {found.loss[worst]:.6g}); {allowed[worst]:.1e} is wanted."
+        )
+    return found
+
+
+def cache_directory() -> Path:
+    """Where optimal losses are kept: $LOA_CACHE, or `loa` in the user's cache directory."""
+    chosen = os.environ.get("LOA_CACHE")
+    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loa"
+
+
+def _in_float64(leaf: Any) -> Any:
+    return jnp.asarray(leaf, jnp.float64) if eqx.is_inexact_array(leaf) else leaf
+
+
+def _identity(problem_class: ComputedOptimum, problems: Any) -> bytes:
+    """What the loss of this class is: the program that computes it, and the arrays that belong to the class."""
+    problem = jax.tree.map(lambda leaf: leaf[0], problems)
+    x = problem_class.start(problem, jax.random.key(0))
+    arrays, rest = eqx.partition(problem_class, eqx.is_array)
+
+    def loss(arrays: Any, x: Any, problem: Any) -> Scalar:
+        return eqx.combine(arrays, rest).loss(x, problem)
+
+    program = jax.jit(loss).lower(arrays, x, problem).as_text()
+    return program.encode() + _bytes(problem_class)
+
+
+def _bytes(tree: Any) -> bytes:
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(tree) if eqx.is_array(leaf)]
+    return b"".join(str((leaf.shape, leaf.dtype)).encode() + leaf.tobytes() for leaf in leaves)
+
+
+def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes) -> OptimalLosses:
+    """Optimal losses of one batch, from the cache if it has them."""
+    path = cache_directory() / f"{hashlib.sha256(identity + _bytes(batch)).hexdigest()}.npz"
+    known = _read(path)
+    if known is not None:
+        return known
+    found = OptimalLosses(*(np.asarray(values) for values in _solve(problem_class, batch)))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, lambda temporary: np.savez(temporary, **found._asdict()))
+    except OSError as error:
+        warnings.warn(f"optimal losses could not be kept for the next time: {error}.", stacklevel=2)
+    return found
+
+
+@eqx.filter_jit
+def _solve(problem_class: ComputedOptimum, batch: Any) -> tuple[Any, Any]:
+    points = solve(problem_class, batch)
+    return jax.vmap(problem_class.loss)(points, batch), jax.vmap(problem_class.suboptimality)(points, batch)
+
+
+def _read(path: Path) -> OptimalLosses | None:
+    """What a file of the cache says, unless there is any doubt about it. (npz files carry checksums.)"""
+    try:
+        with np.load(path, allow_pickle=False) as saved:
+            known = OptimalLosses(saved["loss"], saved["error"])
+        wanted = attainable_accuracy(known.loss)
+        sound = known.loss.shape == known.error.shape == (BATCH,) and bool(
+            np.all(np.isfinite(known.loss) & (known.error >= 0) & (known.error <= wanted))
+        )
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
+        return None
+    return known if sound else None

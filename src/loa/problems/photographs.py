@@ -1,0 +1,140 @@
+"""Photographs to cut test images from: those inside scikit-image's wheel, or a folder of the user's own."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, UInt8
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+SHIPPED = (
+    *("astronaut.png", "brick.png", "camera.png", "cell.png", "chelsea.png", "clock_motion.png", "coffee.png"),
+    *("coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png", "moon.png", "motorcycle_left.png"),
+    *("retina.jpg", "rocket.jpg"),
+)
+"""The photographs in scikit-image's wheel that are large enough; of the two views of the motorcycle, one."""
+
+NUM_HELD_OUT = 4
+"""How many photographs stay out of the pool, as "new photographs"."""
+
+SCALES = (1.0, 0.8, 0.65, 0.5)
+"""The scales at which photographs are cut, where they are large enough for that."""
+
+SHORTER_SIDE = 512
+"""Photographs are first reduced, if need be, until their shorter side has this many pixels."""
+
+
+class Photographs(eqx.Module):
+    """Grey photographs at several scales, end to end in one array; `plates` says where each is, and how large."""
+
+    pixels: UInt8[Array, " pixel"]
+    plates: Int[Array, "photograph scale 3"]
+
+    def __init__(self, photographs: Sequence[Image.Image], smallest: tuple[int, int]):
+        pixels, plates, offset = [], [], 0
+        for photograph in photographs:
+            for scale in SCALES:
+                plate = _at_scale(photograph, scale, smallest)
+                pixels.append(plate.ravel())
+                plates.append((offset, *plate.shape))
+                offset += plate.size
+        if offset >= 2**31:
+            raise ValueError(f"these are too many photographs: {offset:.1e} pixels in all, 2e9 can be handled.")
+        self.pixels = jnp.asarray(np.concatenate(pixels))
+        self.plates = jnp.asarray(np.reshape(plates, (-1, len(SCALES), 3)), jnp.int32)
+
+    def crop(self, key: Key[Array, ""], size: tuple[int, int]) -> Float[Array, "height width"]:
+        """Photograph, scale, place and flips are uniform and independent. Grey values are in [0, 1]."""
+        plate_key, *axis_keys = jax.random.split(key, 3)
+        which = jax.random.randint(plate_key, (2,), 0, jnp.asarray(self.plates.shape[:2]))
+        offset, *lengths = self.plates[which[0], which[1]]
+        rows, columns = (
+            _run_of_pixels(axis_key, taken, length)
+            for axis_key, taken, length in zip(axis_keys, size, lengths, strict=True)
+        )
+        return self.pixels[offset + rows[:, None] * lengths[1] + columns].astype(float) / 255.0
+
+
+def _run_of_pixels(key: Key[Array, ""], taken: int, length: Int[Array, ""]) -> Int[Array, " taken"]:
+    """Neighbouring indices along one axis, in one order or the other."""
+    place_key, flip_key = jax.random.split(key)
+    indices = jax.random.randint(place_key, (), 0, length - taken + 1) + jnp.arange(taken, dtype=jnp.int32)
+    return jnp.where(jax.random.bernoulli(flip_key), indices[::-1], indices)
+
+
+def load(folder: Path | str | None, *, new: bool, smallest: tuple[int, int]) -> Photographs:
+    """The pool of photographs, or (`new`) the four that are not in it: those whose names have the smallest hashes."""
+    from PIL import Image
+
+    paths = _shipped() if folder is None else _inside(Path(folder))
+    paths = sorted(paths, key=lambda path: hashlib.sha256(path.name.encode()).hexdigest())
+    photographs, unreadable = {}, []
+    for path in paths:
+        try:
+            photographs[path.name] = _read(path)
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            if folder is None:
+                raise
+            unreadable.append(f"{path.name} ({type(error).__name__})")
+    if unreadable:
+        warnings.warn(f"skipped files in {folder} that are not images: {', '.join(unreadable)}.", stacklevel=4)
+    if len(photographs) <= NUM_HELD_OUT:
+        raise ValueError(
+            f"{folder} has {len(photographs)} images that can be read, but at least {NUM_HELD_OUT + 1} are needed: "
+            f"{NUM_HELD_OUT} are held out as new photographs, the others make the pool."
+        )
+    too_small = [f"{name} ({image.height} x {image.width})" for name, image in photographs.items()
+                 if image.height < smallest[0] or image.width < smallest[1]]  # fmt: skip
+    if too_small:
+        raise ValueError(
+            f"images must have at least {smallest[0]} x {smallest[1]} pixels (height x width), but these are smaller: "
+            f"{', '.join(too_small)}."
+        )
+    chosen = list(photographs.values())
+    return Photographs(chosen[:NUM_HELD_OUT] if new else chosen[NUM_HELD_OUT:], smallest)
+
+
+def _shipped() -> list[Path]:
+    from importlib.util import find_spec
+
+    package = find_spec("skimage")
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("the photographs come with scikit-image, which is not installed.")
+    return [Path(package.origin).parent / "data" / name for name in SHIPPED]
+
+
+def _inside(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise ValueError(f"images must be a folder of photographs, but {folder} is not a folder.")
+    return [path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")]
+
+
+def _read(path: Path) -> Image.Image:
+    """A grey image, upright."""
+    from PIL import Image, ImageOps
+
+    with Image.open(path) as image:
+        image = ImageOps.exif_transpose(image)
+        if image.mode.startswith("I"):  # 16 bits
+            image = Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
+        return image.convert("L")
+
+
+def _at_scale(photograph: Image.Image, scale: float, smallest: tuple[int, int]) -> np.ndarray:
+    """The photograph at this scale, or at the smallest one at which it is large enough."""
+    height, width = photograph.height, photograph.width
+    scale *= min(1.0, SHORTER_SIDE / min(height, width))
+    scale = max(scale, smallest[0] / height, smallest[1] / width)
+    if scale == 1.0:
+        return np.asarray(photograph)
+    return np.asarray(photograph.resize((round(scale * width), round(scale * height))))
