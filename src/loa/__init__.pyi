@@ -1,4 +1,5 @@
 from . import algorithms as algorithms
+from . import certificates as certificates
 from . import experiments as experiments
 from . import kernels as kernels
 from . import measures as measures
@@ -18,6 +19,7 @@ from .algorithms.lbfgs import LBFGS as LBFGS
 from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.sgd import SGD as SGD
+from .certificates import certify as certify
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
 from .evaluation import Performance as Performance

@@ -12,7 +12,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key, UInt8
+from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -55,21 +55,23 @@ class Photographs(eqx.Module):
 
     def crop(self, key: Key[Array, ""], size: tuple[int, int]) -> Float[Array, "height width"]:
         """Photograph, scale, place and flips are uniform and independent. Grey values are in [0, 1]."""
-        plate_key, *axis_keys = jax.random.split(key, 3)
-        which = jax.random.randint(plate_key, (2,), 0, jnp.asarray(self.plates.shape[:2]))
-        offset, *lengths = self.plates[which[0], which[1]]
-        rows, columns = (
-            _run_of_pixels(axis_key, taken, length)
-            for axis_key, taken, length in zip(axis_keys, size, lengths, strict=True)
-        )
-        return self.pixels[offset + rows[:, None] * lengths[1] + columns].astype(float) / 255.0
+        which, scale, top, left, *flips = jax.random.uniform(key, (6,))
+        num_photographs, num_scales, _ = self.plates.shape
+        offset, height, width = self.plates[_among(num_photographs, which), _among(num_scales, scale)]
+        rows = _run_of_pixels(_among(height - size[0] + 1, top), size[0], flips[0] < 0.5)
+        columns = _run_of_pixels(_among(width - size[1] + 1, left), size[1], flips[1] < 0.5)
+        return self.pixels[offset + rows[:, None] * width + columns].astype(float) / 255.0
 
 
-def _run_of_pixels(key: Key[Array, ""], taken: int, length: Int[Array, ""]) -> Int[Array, " taken"]:
+def _among(number: int | Int[Array, ""], uniform: Float[Array, ""]) -> Int[Array, ""]:
+    """One of 0 … number-1, for a number uniform on [0, 1)."""
+    return jnp.minimum((uniform * number).astype(jnp.int32), number - 1)
+
+
+def _run_of_pixels(first: Int[Array, ""], length: int, flipped: Bool[Array, ""]) -> Int[Array, " length"]:
     """Neighbouring indices along one axis, in one order or the other."""
-    place_key, flip_key = jax.random.split(key)
-    indices = jax.random.randint(place_key, (), 0, length - taken + 1) + jnp.arange(taken, dtype=jnp.int32)
-    return jnp.where(jax.random.bernoulli(flip_key), indices[::-1], indices)
+    steps = jnp.arange(length, dtype=jnp.int32)
+    return first + jnp.where(flipped, length - 1 - steps, steps)
 
 
 def load(folder: Path | str | None, *, new: bool, smallest: tuple[int, int]) -> Photographs:

@@ -1,0 +1,90 @@
+r"""Exact bounds for probabilities and quantiles: they count problems and need no cap.
+
+Assumptions: independent problems of one distribution, one value for each (checked: no replicates); thresholds and
+levels fixed without them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from .inputs import Array, check_fraction, check_whole, finite_or_infinite, plain
+
+
+def clopper_pearson_upper(successes: Any, trials: Any, delta: float) -> Any:
+    r"""The largest p under which so few successes are not rarer than δ: \(P(\mathrm{Bin}(n,p)\le k)=\delta\).
+
+    >>> round(clopper_pearson_upper(0, 100, 0.05), 5) == round(1 - 0.05 ** (1 / 100), 5)
+    True
+    """
+    successes, trials = _counts(successes, trials)
+    check_fraction("delta", delta)
+    inside = special.betainccinv(successes + 1, np.maximum(trials - successes, 1), delta)
+    return plain(np.where(successes < trials, np.minimum(inside * (1 + 1e-10), 1.0), 1.0))
+
+
+def clopper_pearson_lower(successes: Any, trials: Any, delta: float) -> Any:
+    r"""The smallest p under which so many successes are not rarer than δ: \(P(\mathrm{Bin}(n,p)\ge k)=\delta\).
+
+    >>> round(clopper_pearson_lower(100, 100, 0.05), 5) == round(0.05 ** (1 / 100), 5)
+    True
+    """
+    successes, trials = _counts(successes, trials)
+    check_fraction("delta", delta)
+    inside = special.betaincinv(np.maximum(successes, 1), trials - successes + 1, delta)
+    return plain(np.where(successes > 0, inside * (1 - 1e-10), 0.0))
+
+
+def tail_bound(values: Any, threshold: float, delta: float) -> float:
+    r"""An upper bound on \(P(\varphi > \text{threshold})\) for a threshold fixed beforehand. Infinite values are fine.
+
+    >>> round(tail_bound(np.arange(100.0), threshold=98.0, delta=0.05), 4)
+    0.0466
+    """
+    values = one_per_problem(values)
+    if np.isnan(threshold):
+        raise ValueError("threshold must be a number, got NaN.")
+    return clopper_pearson_upper(int((values > threshold).sum()), values.size, delta)
+
+
+def quantile_bound(values: Any, level: float, delta: float) -> float:
+    r"""An upper bound on the quantile \(q_\beta = \inf\{\alpha : P(\varphi\le\alpha)\ge\beta\}\), an order statistic.
+
+    \(X_{(k)} < q_\beta\) needs k values below \(q_\beta\), each with a probability of at most β: the smallest k with
+    \(P(\mathrm{Bin}(N,\beta) \ge k) \le \delta\) is taken. Infinite if there are too few problems for that.
+
+    >>> quantile_bound(np.arange(100.0), level=0.9, delta=0.05)
+    95.0
+    >>> quantile_bound(np.arange(20.0), level=0.9, delta=0.05)
+    inf
+    """
+    values = np.sort(one_per_problem(values))
+    check_fraction("level", level)
+    check_fraction("delta", delta)
+    exceeded = special.bdtrc(np.arange(values.size), values.size, level)
+    rank = int(np.searchsorted(-exceeded, -delta * (1 - 1e-10)))
+    return float(values[rank]) if rank < values.size else float("inf")
+
+
+def one_per_problem(values: Any) -> Array:
+    """Values as (problem,), refusing replicates: these are not independent."""
+    values = finite_or_infinite(values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"need one value per problem, got shape {values.shape}: replicates of a problem are not independent, so "
+            "take one of them, chosen without looking (values[:, 0])."
+        )
+    return values
+
+
+def _counts(successes: Any, trials: Any) -> tuple[Array, Array]:
+    check_whole("trials", trials)
+    successes, trials = np.asarray(successes, float), np.asarray(trials, float)
+    if not ((successes >= 0) & (successes <= trials) & (successes == np.floor(successes))).all():
+        raise ValueError(f"successes must be whole numbers from 0 to trials, got {successes} of {trials}.")
+    return successes, trials

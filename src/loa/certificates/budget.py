@@ -1,0 +1,113 @@
+"""A budget of confidence: declared once, spent by name, so that what is reported together holds together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .certificate import Certificate
+from .inputs import failure_probability
+
+
+class OverspentError(ValueError):
+    """Confidence was asked for that the budget does not have."""
+
+
+class Budget:
+    r"""The failure probability \(\delta = 1 - \text{confidence}\), divided among names in given proportions.
+
+    Each name is spent once and gets the confidence for one certificate; by the union bound all of them hold together
+    with the confidence declared.
+
+    Arguments:
+        confidence: with which everything is to hold together.
+        parts: proportions by name, all of them positive.
+
+    >>> budget = Budget(0.95, {"stopping_time": 2, "contraction": 2, "solved": 1})
+    >>> budget.spend("stopping_time")
+    0.98
+    >>> budget.spend("stopping_time")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    loa.certificates.budget.OverspentError: 'stopping_time' is spent already: a second look needs its own part, ...
+    >>> print(budget)
+    With 95 % confidence all of these hold together: stopping_time (98 %, spent), contraction (98 %), solved (99 %).
+    """
+
+    def __init__(self, confidence: float, parts: Mapping[str, float]):
+        self._delta = failure_probability(confidence)
+        if not parts:
+            raise ValueError("a budget needs at least one name to spend it on.")
+        for name, part in parts.items():
+            if not 0 < part < float("inf"):
+                raise ValueError(f"the part of {name!r} must be positive and finite, got {part}.")
+        total = sum(parts.values())
+        self._confidence = float(confidence)
+        self._shares = {name: self._delta * part / total for name, part in parts.items()}
+        self._spent: set[str] = set()
+
+    @property
+    def confidence(self) -> float:
+        """With which everything holds together."""
+        return self._confidence
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The failure probability of each name."""
+        return dict(self._shares)
+
+    @property
+    def unspent(self) -> tuple[str, ...]:
+        """Names that are still to be spent."""
+        return tuple(name for name in self._shares if name not in self._spent)
+
+    def spend(self, name: str) -> float:
+        """The confidence of the one certificate of this name."""
+        if name not in self._shares:
+            raise OverspentError(
+                f"{name!r} is not in the budget, which was declared for {', '.join(self._shares)}: what is reported "
+                "together must be declared together."
+            )
+        if name in self._spent:
+            raise OverspentError(
+                f"{name!r} is spent already: a second look needs its own part, declared before the data is seen."
+            )
+        self._spent.add(name)
+        return round(1 - self._shares[name], 15)
+
+    def report(self, certificates: Iterable[Certificate]) -> str:
+        """What certificates say together, if they keep within the budget.
+
+        >>> from loa.certificates import certify
+        >>> budget = Budget(0.9, {"time": 1, "rate": 1})
+        >>> time = certify([50.0] * 100, cap=500.0, confidence=budget.spend("time"), functional="stopping_time")
+        >>> print(budget.report([time]))
+        With 90 % confidence all of the following hold together:
+        - at most 64.03 iterations on average, over problems drawn like these 100.
+        """
+        certificates = list(certificates)
+        used = sum(failure_probability(certificate.confidence) for certificate in certificates)
+        if used > self._delta * (1 + 1e-9) + 1e-14:
+            raise OverspentError(
+                f"these certificates hold together with {1 - used:.4%} confidence only, but {self._confidence:.4%} was "
+                "declared: make each of them with the confidence that the budget gives it."
+            )
+        claims = [certificate.sentence().split(" confidence, ", 1)[1] for certificate in certificates]
+        head = f"With {100 * self._confidence:.10g} % confidence all of the following hold together:"
+        return "\n".join([head, *(f"- {claim}" for claim in claims)])
+
+    def __str__(self) -> str:
+        shown = [
+            f"{name} ({100 * (1 - share):.6g} %{', spent' if name in self._spent else ''})"
+            for name, share in self._shares.items()
+        ]
+        return f"With {100 * self._confidence:.10g} % confidence all of these hold together: {', '.join(shown)}."
+
+
+def joint_confidence(certificates: Iterable[Certificate]) -> float:
+    """With which confidence certificates hold together, whatever their dependence (the union bound).
+
+    >>> from loa.certificates import certify
+    >>> joint_confidence([certify([1.0], cap=2.0, confidence=0.95), certify([1.0], cap=2.0, confidence=0.99)])
+    0.94
+    """
+    return max(0.0, round(1 - sum(failure_probability(certificate.confidence) for certificate in certificates), 12))

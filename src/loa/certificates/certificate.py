@@ -1,0 +1,189 @@
+"""A certificate: a bound with everything that is needed to read it, to keep it and to check it later."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..files import write_whole
+from .verdict import Verdict, verify
+
+UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}
+MEASURES = ("mean", "probability", "tail", "quantile", "cvar")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """What is certified, with which confidence, from what, by which method and under which assumptions.
+
+    Fields:
+        functional: name of the functional.
+        measure: "mean", "probability" (at least so many have the property), "tail" (at most so many are above the
+            threshold), "quantile" or "cvar".
+        target: "deployed" (one algorithm) or "posterior" (its average).
+        kind: the method of the bound.
+        bound: the certified number; an upper bound but for "probability".
+        empirical: the same measure on the sample.
+        confidence: of this certificate alone; several hold together only as far as a `Budget` says.
+        n: the number of problems it rests on.
+        cap: the largest value there can be, if the method needs one.
+        at_cap: the share of the sample at the cap, where a truncated functional hides something.
+        level, threshold: of a quantile, a tail or a CVaR, as fixed beforehand.
+        kl, lam, lam_origin: the divergence of posterior from prior, the parameter λ and how it was chosen.
+        posterior: weights of the candidates, for the target "posterior".
+        draws: fingerprint of the draw of problems in each role.
+        data: fingerprint of the values it was made from.
+        assumptions: what it rests on beyond what was checked.
+        unit: of the functional, for the sentence.
+    """
+
+    functional: str
+    measure: str
+    kind: str
+    bound: float
+    empirical: float
+    confidence: float
+    n: int
+    target: str = "deployed"
+    cap: float | None = None
+    at_cap: float | None = None
+    level: float | None = None
+    threshold: float | None = None
+    kl: float | None = None
+    lam: float | None = None
+    lam_origin: str = ""
+    posterior: tuple[float, ...] | None = None
+    draws: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    data: str = ""
+    assumptions: tuple[str, ...] = ()
+    unit: str = ""
+
+    def __post_init__(self):
+        if self.measure not in MEASURES:
+            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {self.measure!r}.")
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says nothing that was not known beforehand."""
+        if self.measure == "probability":
+            return self.bound <= 0
+        return self.bound >= (1.0 if self.measure == "tail" else float("inf") if self.cap is None else self.cap)
+
+    def sentence(self) -> str:
+        """In plain words, rounded so that what is read is never better than what is certified.
+
+        >>> Certificate(functional="stopping_time", measure="mean", kind="betting", bound=111.93, empirical=105.0,
+        ...             confidence=0.95, n=250, cap=500.0).sentence()
+        'With 95 % confidence, at most 112 iterations on average, over problems drawn like these 250.'
+        """
+        if self.vacuous:
+            name = self.functional.replace("_", " ")
+            return (
+                f"With {_percent(self.confidence, -1)} confidence, nothing can be said about the {self.measure} of "
+                f"{name} from these {self.n} problems: more of them are needed."
+            )
+        where = f"over problems drawn like these {self.n}"
+        if self.target == "posterior":
+            where += " and over the posterior"
+        if self.at_cap:
+            where += f" (counted up to {_number(self.cap)}, which {_percent(self.at_cap, 0)} of them reached)"
+        return f"With {_percent(self.confidence, -1)} confidence, {self._claim()}, {where}."
+
+    __str__ = sentence
+
+    def _claim(self) -> str:
+        name = self.functional.replace("_", " ")
+        unit = self.unit or UNITS.get(self.functional, "")
+        need = "need" if unit else "have"
+
+        def amount(number: float | None, sense: str, up: bool = True) -> str:
+            shown = _number(number, up)
+            return f"{sense} {shown} {unit}" if unit else f"a {name} {'of ' if sense else ''}{sense} {shown}"
+
+        if self.measure == "mean":
+            return f"{amount(self.bound, 'at most')} on average"
+        if self.measure == "probability":
+            return f"at least {_percent(self.bound, -1)} are {name}"
+        if self.measure == "tail":
+            return f"at most {_percent(self.bound, 1)} {need} {amount(self.threshold, 'more than', up=False)}"
+        if self.measure == "quantile":
+            return f"{_percent(self.level or 0.0, 0)} {need} {amount(self.bound, 'at most')}"
+        return f"the worst {_percent(1 - (self.level or 0.0), 0)} {need} {amount(self.bound, 'at most')} on average"
+
+    def verify(self, values: Any, *, error_rate: float = 0.01) -> Verdict:
+        """Confront it with values on fresh problems, drawn after it was issued.
+
+        If the certificate is true, the verdict is "contradicted" with a probability of at most `error_rate`.
+
+        Arguments:
+            values: (problem,) or (problem, replicate); for the target "posterior" (problem, candidate).
+
+        >>> from loa.certificates import certify
+        >>> certificate = certify(np.tile([100.0, 300.0], 500), cap=500.0)
+        >>> certificate.verify(np.tile([150.0, 350.0], 500)).contradicted
+        True
+        """
+        return verify(self, values, error_rate)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values that JSON can hold; infinity is the string "Infinity"."""
+        return {field.name: _encoded(getattr(self, field.name)) for field in dataclasses.fields(self)}
+
+    def to_json(self) -> str:
+        """As JSON text that any reader accepts."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the JSON text to a file, whole or not at all."""
+        text = self.to_json()
+        write_whole(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """The inverse of `to_json`."""
+        content = json.loads(text)
+        known = {field.name for field in dataclasses.fields(cls)}
+        if not isinstance(content, dict) or not {"functional", "measure", "bound"} <= set(content) <= known:
+            raise ValueError(
+                "this is not a certificate: it needs a functional, a measure, a bound and known fields only."
+            )
+        return cls(**{name: _decoded(value) for name, value in content.items()})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Certificate:
+        """Read a certificate that was saved."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, float) and np.isinf(value):
+        return "Infinity"
+    if isinstance(value, tuple):
+        return [_encoded(part) for part in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _decoded(value: Any) -> Any:
+    if value == "Infinity":
+        return float("inf")
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _number(number: float | None, up: bool = True) -> str:
+    """Four digits, rounded up or down."""
+    if number is None or number == 0 or not np.isfinite(number):
+        return str(number)
+    unit = 10.0 ** (np.floor(np.log10(abs(number))) - 3)
+    rounded = (np.ceil if up else np.floor)(np.round(number / unit, 6)) * unit
+    return f"{rounded:.12g}"
+
+
+def _percent(share: float, direction: int) -> str:
+    """A percentage of at most two decimals, rounded up (1), down (-1) or to the nearest (0)."""
+    rounding = {1: np.ceil, -1: np.floor, 0: np.round}[direction]
+    return f"{rounding(np.round(share * 1e4, 6)) / 100:.12g} %"

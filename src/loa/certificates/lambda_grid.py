@@ -1,0 +1,58 @@
+r"""A parameter λ chosen after seeing the data, from a grid declared before: the paper's remark on uniformity in λ.
+
+A bound that holds with probability \(1-\delta/K\) at each of K values holds at all of them with probability
+\(1-\delta\), so that the smallest may be reported. The price is \(\log K\) beside \(\log\frac1\delta\).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .inputs import check_fraction, check_positive, check_whole
+
+
+class Choice(NamedTuple):
+    """The smallest of several bounds and where it was attained."""
+
+    bound: float
+    lam: float
+
+
+def best_on_grid(bound: Callable[[float, float], float], grid: Sequence[float], delta: float) -> Choice:
+    """The smallest of `bound(lam, delta / K)` over a grid of K values that was fixed beforehand.
+
+    >>> from loa.certificates import paper_bound
+    >>> def bound(lam, delta):
+    ...     return paper_bound(250.0, kl=2.0, num_problems=1000, lam=lam, delta=delta, cap=500.0)
+    >>> choice = best_on_grid(bound, [0.1, 0.2, 0.4], delta=0.05)
+    >>> round(choice.bound, 1), choice.lam
+    (305.5, 0.2)
+    """
+    check_fraction("delta", delta)
+    if len(grid) == 0 or len(set(grid)) < len(grid):
+        raise ValueError("the grid of λ must hold at least one value, and none twice.")
+    return min(Choice(bound(float(lam), delta / len(grid)), float(lam)) for lam in grid)
+
+
+def odds_grid(low: float, high: float, count: int) -> tuple[float, ...]:
+    r"""Values in (0, 1) whose odds \(\lambda/(1-\lambda)\) are at a constant ratio: the grid for the product bound.
+
+    >>> [round(lam, 3) for lam in odds_grid(0.1, 10.0, 3)]
+    [0.091, 0.5, 0.909]
+    """
+    return tuple(odds / (1 + odds) for odds in geometric_grid(low, high, count))
+
+
+def geometric_grid(low: float, high: float, count: int) -> tuple[float, ...]:
+    """Values from low to high at a constant ratio.
+
+    >>> geometric_grid(0.1, 10.0, 3)
+    (0.1, 1.0, 10.0)
+    """
+    check_positive("low", low)
+    check_positive("high", high)
+    check_whole("count", count)
+    return tuple(float(lam) for lam in np.geomspace(low, high, count))

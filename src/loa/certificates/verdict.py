@@ -1,0 +1,81 @@
+"""What fresh problems say about a certificate: whether they contradict it, with a stated rate of error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .betting import lower_betting_bound
+from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem
+from .cvar import lower_cvar_bound
+from .inputs import Array, check_fraction, fingerprint
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+
+class Verdict(NamedTuple):
+    """The outcome of confronting a certificate with fresh values.
+
+    Fields:
+        contradicted: whether the certificate is refuted; wrongly so with a probability of at most `error_rate`.
+        limit: what the fresh values alone show with confidence 1 - error_rate, on the other side of the bound; for a
+            quantile, the share of problems that can be below the bound, to be compared with the level.
+        fresh: the measure on the fresh values.
+    """
+
+    contradicted: bool
+    limit: float
+    fresh: float
+    bound: float
+    error_rate: float
+    n: int
+
+    def sentence(self) -> str:
+        """In plain words."""
+        word = "Contradicted" if self.contradicted else "Not contradicted"
+        return (
+            f"{word} by {self.n} fresh problems ({self.fresh:.4g} where {self.bound:.4g} is certified), in a test that "
+            f"contradicts a true certificate at most {100 * self.error_rate:.10g} % of the time."
+        )
+
+    __str__ = sentence
+
+
+def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
+    """Bound the same measure from the other side on fresh values; the certificate fails if the bounds cross."""
+    check_fraction("error_rate", error_rate)
+    values = np.asarray(values)
+    if certificate.data and fingerprint(values) == certificate.data:
+        raise ValueError("these are the values that the certificate was made from: verify it on fresh problems.")
+    if certificate.posterior is not None and values.ndim == 2:
+        if values.shape[1] != len(certificate.posterior):
+            raise ValueError(
+                f"values must be (problem, candidate) with {len(certificate.posterior)} candidates, got {values.shape}."
+            )
+        values = values @ np.asarray(certificate.posterior)
+    limit, fresh, contradicted = _confront(certificate, values, error_rate)
+    return Verdict(bool(contradicted), float(limit), float(fresh), certificate.bound, error_rate, len(values))
+
+
+def _confront(certificate: Certificate, values: Array, error_rate: float) -> tuple[float, float, bool]:
+    """What the fresh values show, their own measure, and whether that contradicts the certificate."""
+    bound, level = certificate.bound, certificate.level or 0.0
+    if certificate.measure == "mean":
+        limit = lower_betting_bound(values, error_rate, certificate.cap or 1.0)
+        return limit, values.mean(), limit > bound
+    if certificate.measure == "cvar":
+        limit = lower_cvar_bound(values, level, error_rate)
+        return limit, np.sort(one_per_problem(values))[int(level * len(values)) :].mean(), limit > bound
+    values = one_per_problem(values)
+    if certificate.measure == "probability":
+        limit = clopper_pearson_upper(int((values != 0).sum()), len(values), error_rate)
+        return limit, (values != 0).mean(), limit < bound
+    if certificate.measure == "tail":
+        above = values > certificate.threshold
+        limit = clopper_pearson_lower(int(above.sum()), len(values), error_rate)
+        return limit, above.mean(), limit > bound
+    reached = clopper_pearson_upper(int((values <= bound).sum()), len(values), error_rate)
+    fresh = np.sort(values)[max(int(np.ceil(level * len(values))) - 1, 0)]
+    return reached, fresh, reached < level
