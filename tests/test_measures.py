@@ -56,7 +56,7 @@ def test_constant_values_have_no_spread():
 
 @pytest.mark.parametrize("replicates", [1, 3])
 def test_indicators_get_the_interval_of_a_probability(replicates):
-    estimate = measures.mean(np.ones((10, replicates)))
+    estimate = measures.probability(np.ones((10, replicates)))
     assert (float(estimate), estimate.high) == (1.0, 1.0)
     assert estimate.low == pytest.approx(stats.binomtest(10, 10).proportion_ci(method="exact").low)
 
@@ -116,6 +116,7 @@ def test_an_estimate_is_a_float():
         (lambda: measures.mean([]), "not empty"),
         (lambda: measures.mean([1.0, np.nan]), "must not be NaN"),
         (lambda: measures.mean([1.0], confidence=1.5), "confidence must lie between 0 and 1, got 1.5"),
+        (lambda: measures.probability([0.0, 0.5]), "values 0 and 1 only"),
         (lambda: measures.quantile([1.0], 1.0), "level must lie between 0 and 1, got 1.0"),
         (lambda: measures.cvar([1.0], 0.0), "level must lie between 0 and 1"),
         (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "2 non-negative numbers that sum to one"),

@@ -36,7 +36,7 @@ class Comparison:
     def faster(self, name: str, over: str) -> measures.Estimate:
         """The share of trajectories on which `name` takes fewer steps than `over`."""
         times = (self.performances[each]["stopping_time"] for each in (name, over))
-        return measures.mean(np.less(*times))  # 0 or 1, so with the interval of a probability
+        return measures.probability(np.less(*times))
 
     def summary(self) -> dict[str, Any]:
         """Numbers of every algorithm, ready for JSON."""

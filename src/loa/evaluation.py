@@ -114,7 +114,7 @@ def evaluate(
     warn_of_precision(job)
     shares = _shares(job, devices)
     try:
-        outcomes = _run_all(list(shares), width or choose_width(slot_bytes), slot_bytes, progress)
+        outcomes = _run_all(list(shares), width or choose_width(slot_bytes, shares[0].size), slot_bytes, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
@@ -127,9 +127,13 @@ def evaluate(
     return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None)
 
 
-def choose_width(slot_bytes: int, working_set: int = 2**21, largest: int = 1024) -> int:
-    """As many slots as let a step work in the cache, which also bounds memory."""
-    return max(1, min(largest, working_set // slot_bytes))
+def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
+    """As many slots as let a step work in the cache, which also bounds memory.
+
+    But no more than an eighth of the trajectories, so that slots are refilled several times and few stand idle while
+    the last ones run; unless these are so few that a step would be all overhead.
+    """
+    return max(1, min(largest, working_set // slot_bytes, max(32, num_trajectories // 8)))
 
 
 def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:

@@ -65,19 +65,31 @@ def summary(values: Any, *, confidence: float = 0.95) -> Summary:
 def mean(values: Any, *, confidence: float = 0.95) -> Estimate:
     r"""\(\Phi_{\mathrm{exp}} = \mathbb E\,\varphi\) (eq. 8), with Student's interval over problems.
 
-    Values that are all 0 or 1, as of an indicator, get the interval of a probability.
-
     >>> mean([1.0, 2.0, 3.0])
     2 [-0.4841, 4.484]
     """
     values = _checked(values, confidence)
-    return _probability(values, confidence) if np.isin(values, (0, 1)).all() else _average(values, confidence)
+    return _average(values, confidence)
+
+
+def probability(values: Any, *, confidence: float = 0.95) -> Estimate:
+    """Probability of a property from its indicator. The interval is exact (Clopper–Pearson) without replicates.
+
+    >>> probability([1, 1, 1, 1, 0])
+    0.8 [0.2836, 0.9949]
+    """
+    values = _checked(values, confidence)
+    if not np.isin(values, (0, 1)).all():
+        raise ValueError(
+            "an indicator has the values 0 and 1 only; for the mean of other values use loa.measures.mean."
+        )
+    return _share(values, confidence)
 
 
 def tail_probability(values: Any, threshold: float, *, confidence: float = 0.95) -> Estimate:
     r"""\(\Phi_{\mathrm{tail}} = P(\varphi \le \alpha)\). The interval is exact (Clopper–Pearson) without replicates."""
     values = _checked(values, confidence)
-    return _probability((values <= threshold).astype(float), confidence)
+    return _share((values <= threshold).astype(float), confidence)
 
 
 def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
@@ -156,7 +168,7 @@ def _average(values: Values, confidence: float) -> Estimate:
     return Estimate(center, center - half, center + half, confidence)
 
 
-def _probability(hits: Values, confidence: float) -> Estimate:
+def _share(hits: Values, confidence: float) -> Estimate:
     """Share of hits: exact without replicates, else Student's, widened near 0 and 1, where that is too narrow."""
     problems, replicates = hits.shape
     share = hits.mean()

@@ -210,7 +210,8 @@ def _outlier_claims(key: Key[Array, ""], num_problems: int = 100_000) -> list[Cl
         result = evaluate(
             GradientDescent(step), mixture, problems, criterion=criterion, horizon=1, key=run_key, functionals=[success]
         )
-        solved = measures.mean(result["success"], confidence=CONFIDENCE)
+        solved = measures.probability(result["success"], confidence=CONFIDENCE)
         exact = theory.one_step_success(step, curvatures, TOLERANCE)
-        found.append(Claim(f"solved after one step, {name}", exact, solved, solved.high - float(solved)))
+        margin = max(solved.high - float(solved), float(solved) - solved.low)
+        found.append(Claim(f"solved after one step, {name}", exact, solved, margin))
     return found

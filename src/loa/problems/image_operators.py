@@ -3,7 +3,11 @@ r"""The linear operators of image restoration: a 5×5 blur with reflecting bound
 They are stencils: sums of shifted copies of one image. XLA turns them into fast loops provided that the padded image
 exists in memory (`stored`), and that sums over pixels are kept apart from them (`total`): left to itself it computes
 what goes into a stencil anew for each of its points. The kernel has rank 3, so the blur is not separable, but it is
-symmetric in both directions. `benchmarks/image_operators.py` sets this beside other ways: FFT, convolution, matrices.
+symmetric in both directions.
+
+Measured by `benchmarks/image_operators.py` on 2 shared cores, milliseconds for the blur of 8 images in float32 / float64:
+this stencil 0.35 / 0.6, all 25 points added 0.9 / 1.1, convolution 22 / 0.9, matrix products 7 / 13, FFT 24 / 34;
+for Aᵀ(Ax - b) 0.8 / 1.3 here, and 5 or more with any other way and its automatic adjoint.
 """
 
 from __future__ import annotations

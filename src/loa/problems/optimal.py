@@ -50,7 +50,7 @@ class ComputedOptimum(ProblemClass):
 
     def solution(self, problem: Any) -> Any:
         """A minimizer, computed each time by thousands of steps: not something to ask for along a trajectory."""
-        return solve(self, jax.tree.map(lambda leaf: leaf[None], problem))[0]
+        return solve(self, jax.tree.map(lambda leaf: leaf[None], problem))[0][0]
 
 
 class OptimalLosses(NamedTuple):
@@ -148,7 +148,8 @@ def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes) -> 
     known = _read(path)
     if known is not None:
         return known
-    found = OptimalLosses(*(np.asarray(values) for values in _solve(problem_class, batch)))
+    _, loss, error = _solve(problem_class, batch)
+    found = OptimalLosses(np.asarray(loss), np.asarray(error))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda temporary: np.savez(temporary, **found._asdict()))
@@ -158,9 +159,9 @@ def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes) -> 
 
 
 @eqx.filter_jit
-def _solve(problem_class: ComputedOptimum, batch: Any) -> tuple[Any, Any]:
-    points = solve(problem_class, batch)
-    return jax.vmap(problem_class.loss)(points, batch), jax.vmap(problem_class.suboptimality)(points, batch)
+def _solve(problem_class: ComputedOptimum, batch: Any) -> tuple[Any, Any, Any]:
+    points, errors = solve(problem_class, batch)
+    return points, jax.vmap(problem_class.loss)(points, batch), errors
 
 
 def _read(path: Path) -> OptimalLosses | None:

@@ -32,8 +32,8 @@ def attainable_accuracy(loss: Any) -> Any:
     return 500 * jnp.finfo(jnp.result_type(loss)).eps * jnp.maximum(1.0, jnp.abs(loss))
 
 
-def solve(problem_class: Any, problems: Any) -> Float[Array, "problem ..."]:
-    """Points at which `suboptimality` of each problem is as small as floating-point numbers allow, or the best seen.
+def solve(problem_class: Any, problems: Any) -> tuple[Float[Array, "problem ..."], Float[Array, " problem"]]:
+    """Points at which `suboptimality` of each problem is as small as floats allow, or the best seen; and what it is.
 
     Accelerated proximal gradient for a class with a `prox`; else L-BFGS, which also brings the norm of the gradient
     below \\(64 \\sqrt{\\epsilon}\\), 1e-6 in float64.
@@ -71,7 +71,7 @@ def solve(problem_class: Any, problems: Any) -> Float[Array, "problem ..."]:
     states = jax.vmap(lambda problem, x: method.begin(problem_class, problem, x))(problems, x0)
     size = x0.shape[:1]
     carry = (states, x0, jnp.full(size, jnp.inf, x0.dtype), jnp.ones(size, bool), jnp.zeros((), jnp.int32))
-    return jax.lax.while_loop(unfinished, steps, carry)[1]
+    return jax.lax.while_loop(unfinished, steps, carry)[1:3]
 
 
 class AcceleratedProximalGradient(NamedTuple):
