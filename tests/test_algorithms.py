@@ -536,6 +536,8 @@ def test_line_search_where_the_loss_is_not_a_number(name):
     assert sum(calls)[-1] < 100
 
 
-def test_lbfgs_needs_room_for_a_pair():
+def test_lbfgs_refuses_parameters_out_of_range():
     with pytest.raises(ValueError, match="memory must be a whole number and at least 1, got 0"):
         loa.LBFGS(memory=0)
+    with pytest.raises(ValueError, match=r"flatness must be between 0\.0001 and 1, got 1\.5"):
+        loa.LBFGS(flatness=1.5)

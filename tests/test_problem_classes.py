@@ -376,7 +376,7 @@ def test_image_problems_are_the_papers():
 def test_noise_has_the_right_size(tmp_path):
     for index in range(5):
         Image.fromarray(np.full((30, 30), 128, np.uint8)).save(tmp_path / f"{index}.png")
-    observed = loa.problems.ImageRestoration(tmp_path, size=(30, 30)).draw(KEY, 50).observed
+    observed = loa.problems.ImageRestoration(tmp_path, size=SMALL).draw(KEY, 50).observed
     sample = np.asarray(observed).ravel() - 128 / 255
     assert abs(sample.std() - 25 / 256) < 5 * 25 / 256 / np.sqrt(2 * sample.size)
     assert abs(sample.mean()) < 5 * 25 / 256 / np.sqrt(sample.size)
@@ -445,8 +445,8 @@ def test_any_kind_of_image_is_read(tmp_path):
     Image.fromarray(grey).convert("P").save(tmp_path / "palette.gif")
     np.testing.assert_array_equal(photographs._read(tmp_path / "sixteen_bit.png"), grey)
     np.testing.assert_array_equal(photographs._read(tmp_path / "colour.png"), grey)
-    problems = loa.problems.ImageRestoration(images=tmp_path, size=(20, 20)).draw(KEY, 3)
-    assert problems.observed.shape == (3, 20, 20)
+    problems = loa.problems.ImageRestoration(images=tmp_path, size=SMALL).draw(KEY, 3)
+    assert problems.observed.shape == (3, *SMALL)
 
 
 def test_unreadable_files_are_skipped_and_named(tmp_path):
@@ -454,7 +454,7 @@ def test_unreadable_files_are_skipped_and_named(tmp_path):
     (tmp_path / "notes.txt").write_text("not an image")
     (tmp_path / "broken.png").write_bytes((tmp_path / "1.png").read_bytes()[:40])
     with pytest.warns(UserWarning, match=r"skipped.*(notes\.txt.*broken\.png|broken\.png.*notes\.txt)"):
-        loa.problems.ImageRestoration(images=tmp_path, size=(20, 15))
+        loa.problems.ImageRestoration(images=tmp_path, size=SMALL)
 
 
 def test_bad_folders_are_refused_in_one_sentence(tmp_path):
@@ -462,7 +462,7 @@ def test_bad_folders_are_refused_in_one_sentence(tmp_path):
         loa.problems.ImageRestoration(images=tmp_path / "nowhere")
     grey_folder(tmp_path, count=4)
     with pytest.raises(ValueError, match="has 4 images that can be read, but at least 5 are needed"):
-        loa.problems.ImageRestoration(images=tmp_path, size=(20, 15))
+        loa.problems.ImageRestoration(images=tmp_path, size=SMALL)
     grey_folder(tmp_path)
     with pytest.raises(ValueError, match=r"at least 200 x 150 pixels.*0\.png \(40 x 30\)"):
         loa.problems.ImageRestoration(images=tmp_path)

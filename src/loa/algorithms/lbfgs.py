@@ -11,10 +11,7 @@ from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
-from .line_search import Found, dot, inverse, line_search
-
-FLATNESS = 0.9
-"""How much of the slope a line search may leave. So much that the first step tried, 1, is nearly always taken."""
+from .line_search import SUFFICIENT_DECREASE, Found, dot, inverse, line_search
 
 
 class Memory(NamedTuple):
@@ -114,16 +111,21 @@ class LBFGS(Algorithm):
 
     Arguments:
         memory: m, how many pairs are kept; at least 1.
+        flatness: how much of the slope along a direction the line search may leave, the constant \(c_2 < 1\) of the
+            Wolfe conditions. A smaller one makes fewer but more expensive steps.
 
     References: Nocedal, *Updating quasi-Newton matrices with limited storage*, 1980; Byrd, Nocedal and Schnabel,
     *Representations of quasi-Newton matrices and their use in limited memory methods*, 1994.
     """
 
     memory: int = eqx.field(static=True, default=10)
+    flatness: float = eqx.field(static=True, default=0.9)
 
     def __check_init__(self):
         if self.memory != int(self.memory) or self.memory < 1:
             raise ValueError(f"memory must be a whole number and at least 1, got {self.memory}.")
+        if not SUFFICIENT_DECREASE < self.flatness < 1:
+            raise ValueError(f"flatness must be between {SUFFICIENT_DECREASE} and 1, got {self.flatness}.")
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> LBFGSState:
         value, gradient = oracle.value_and_gradient(x0)
@@ -132,7 +134,7 @@ class LBFGS(Algorithm):
     def step(self, oracle: Oracle, state: LBFGSState, key: Key[Array, ""]) -> LBFGSState:
         x, value, gradient, memory = state
         direction = memory.direction(gradient.ravel()).reshape(x.shape)
-        found = line_search(oracle, x, direction, value, gradient, jnp.ones((), x.dtype), FLATNESS)
+        found = line_search(oracle, x, direction, value, gradient, jnp.ones((), x.dtype), self.flatness)
         s, y = (found.step * direction).ravel(), (found.gradient - gradient).ravel()
         return LBFGSState(found.x, found.value, found.gradient, memory.after(s, y, found.gradient.ravel(), found))
 

@@ -5,7 +5,7 @@ exists in memory (`stored`), and that sums over pixels are kept apart from them 
 what goes into a stencil anew for each of its points. The kernel has rank 3, so the blur is not separable, but it is
 symmetric in both directions.
 
-Measured by `benchmarks/image_operators.py` on 2 shared cores, milliseconds for the blur of 8 images in float32 / float64:
+Measured by `benchmarks/image_operators.py` on 2 shared cores, milliseconds for 8 blurred images in float32 / float64:
 this stencil 0.35 / 0.6, all 25 points added 0.9 / 1.1, convolution 22 / 0.9, matrix products 7 / 13, FFT 24 / 34;
 for Aᵀ(Ax - b) 0.8 / 1.3 here, and 5 or more with any other way and its automatic adjoint.
 """

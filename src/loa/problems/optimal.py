@@ -87,8 +87,8 @@ def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: b
     r"""Optimal losses of a stack of problems, each with its proven accuracy.
 
     Computed in float64, whatever the precision of the problems, until `suboptimality` is below about
-    \(10^{-13} \max(1, |\ell|)\), which is less than the rounding that `loa.gaps.loss_gap` forgives; a problem on which
-    that fails is an error. Results are kept in `cache_directory()` under a hash of the program that computes the loss
+    \(10^{-13} \max(1, |\ell|)\), which is far less than what `loa.gaps.loss_gap` forgives; a problem on which that
+    fails is an error. Results are kept in `cache_directory()` under a hash of the program that computes the loss
     and of all numbers that go into it. A file that cannot be read whole or says something impossible is not used.
     """
     from rich.progress import track
@@ -121,7 +121,8 @@ def cache_directory() -> Path:
 
 
 def _in_float64(leaf: Any) -> Any:
-    return jnp.asarray(leaf, jnp.float64) if eqx.is_inexact_array(leaf) else leaf
+    is_array = isinstance(leaf, jax.Array | np.ndarray)
+    return jnp.asarray(leaf, jnp.float64) if is_array and jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
 
 def _identity(problem_class: ComputedOptimum, problems: Any) -> bytes:
@@ -153,8 +154,8 @@ def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes) -> 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda temporary: np.savez(temporary, **found._asdict()))
-    except OSError as error:
-        warnings.warn(f"optimal losses could not be kept for the next time: {error}.", stacklevel=2)
+    except OSError as reason:
+        warnings.warn(f"optimal losses could not be kept for the next time: {reason}.", stacklevel=2)
     return found
 
 

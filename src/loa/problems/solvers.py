@@ -61,7 +61,7 @@ def solve(problem_class: Any, problems: Any) -> tuple[Float[Array, "problem ..."
         first = checks * STEPS_PER_CHECK
         states = jax.lax.fori_loop(first, first + STEPS_PER_CHECK, step, states)
         new_errors, still = jax.vmap(check)(states.x, problems)
-        better = new_errors < errors
+        better = unsolved & (~still | (new_errors < errors))
         best = jax.vmap(jnp.where)(better, states.x, best)
         return states, best, jnp.where(better, new_errors, errors), unsolved & still, checks + 1
 
