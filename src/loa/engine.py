@@ -29,7 +29,7 @@ from .problems.problem_class import ProblemClass
 SECONDS_PER_CALL = 0.5
 """How long the compiled loop runs before control returns to Python, for progress and interruption."""
 
-PATIENCE = 2e9
+PATIENCE = 1e9
 """Bytes of idle slots swept over before the engine changes to fewer slots, which costs a compilation.
 
 Less than what could be swept over while compiling. A count, not a clock, so that the same key gives the same bits.
