@@ -51,14 +51,14 @@ FISTA with restart on {classical_speed[lasso][problems]} LASSO problems takes
 {classical_speed[lasso][numpy_milliseconds_each]:.1f} ms: **{classical_speed[lasso][ratio]:.0f} ×**. L-BFGS on
 {classical_speed[images][problems]} image problems takes {classical_speed[images][milliseconds_each]:.0f} ms each,
 SciPy's L-BFGS-B with our jitted value and gradient {classical_speed[images][scipy_milliseconds_each]:.0f} ms:
-**{classical_speed[images][ratio]:.1f} ×** (SciPy on {classical_speed[images][scipy_problems]} of them). We aim at
-{classical_speed[lasso][target_ratio]} × and {classical_speed[images][target_ratio]} ×: neither is reached yet.
+**{classical_speed[images][ratio]:.1f} ×** (SciPy on {classical_speed[images][scipy_problems]} of them). The
+targets are {classical_speed[lasso][target_ratio]} × and {classical_speed[images][target_ratio]} ×.
 
 ## Startup
 
 `import loa` takes {startup[import_loa]:.2f} s, using it (which imports JAX) {startup[import_loa_and_use_it]:.2f} s,
-`loa --help` {startup[loa_help]:.2f} s. The first evaluation of a new kind compiles, which takes seconds; later ones with the
-same shapes do not.
+`loa --help` {startup[loa_help]:.2f} s. The first evaluation of a new kind compiles, which takes seconds;
+later ones with the same shapes do not.
 """
 
 
