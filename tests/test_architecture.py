@@ -11,11 +11,14 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "loa"
 
 ORDER = (
-    "files", "problems", "networks", "algorithms", "kernels", "functionals", "engine", "admission", "evaluation",
+    "files", "problems", "networks", "algorithms", "learned", "kernels", "functionals", "engine", "admission",
+    "evaluation",
     "measures",
     "tuning",
     "comparison",
     "certificates",
+    "learning",
+    "saving",
     "experiments", "cli", "__main__",
 )  # fmt: skip
 """Every part may import from those before it."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import loa
-from loa.algorithms import LearnedQuadratics
+from loa.learned import LearnedQuadratics
 from loa.networks import CoordinateNetwork
 from loa.problems import Quadratics
 

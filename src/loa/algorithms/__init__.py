@@ -11,7 +11,6 @@ from .from_optax import from_optax as from_optax
 from .gradient_descent import GradientDescent as GradientDescent
 from .heavy_ball import HeavyBall as HeavyBall
 from .lbfgs import LBFGS as LBFGS
-from .learned_quadratics import LearnedQuadratics as LearnedQuadratics
 from .nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .proximal_gradient import ProximalGradient as ProximalGradient
 from .sgd import SGD as SGD

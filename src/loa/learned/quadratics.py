@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..algorithms.algorithm import Algorithm
 from ..networks import CoordinateNetwork
-from ..problems.gaps import norm
 from ..problems.oracle import Oracle
-from .algorithm import Algorithm
+from .features import split
 
 
 class LearnedState(NamedTuple):
@@ -44,16 +44,10 @@ class LearnedQuadratics(Algorithm):
     def step(self, oracle: Oracle, state: LearnedState, key: Key[Array, ""]) -> LearnedState:
         x, previous, previous_loss = state
         loss, gradient = oracle.value_and_gradient(x)
-        momentum = x - previous
-        gradient_norm, momentum_norm = norm(gradient), norm(momentum)
-        d1, d2 = _unit(gradient, gradient_norm), _unit(momentum, momentum_norm)
+        (gradient_norm, d1), (momentum_norm, d2) = split(gradient), split(x - previous)
         (direction,) = self.direction(jnp.stack([d1, d2, d1 * d2]))
         (beta,) = self.step_size(jnp.log1p(jnp.stack([gradient_norm, momentum_norm, loss, previous_loss])))
         return LearnedState(x + beta * direction, x, loss)
 
     def iterate(self, state: LearnedState) -> Float[Array, " d"]:
         return state.x
-
-
-def _unit(vector: Array, length: Scalar) -> Array:
-    return vector / jnp.where(length > 0, length, 1.0)

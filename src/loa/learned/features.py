@@ -1,0 +1,24 @@
+"""What the learned algorithms look at: lengths on a logarithmic scale, and directions without them."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Scalar
+
+from ..problems.gaps import norm
+
+
+def split(vector: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...]]:
+    """Length and direction of a vector; the direction of 0 is 0."""
+    length = norm(vector)
+    return length, vector / jnp.where(length > 0, length, 1.0)
+
+
+def dot(first: Float[Array, ...], second: Float[Array, ...]) -> Scalar:
+    """The inner product of two arrays of any shape."""
+    return jnp.sum(first * second)
+
+
+def weighted(weights: Float[Array, " channels"], *channels: Float[Array, ...]) -> Float[Array, "channels ..."]:
+    """Channels, each times its weight, stacked as a coordinate-wise network takes them."""
+    return jnp.stack([weight * channel for weight, channel in zip(weights, channels, strict=True)])

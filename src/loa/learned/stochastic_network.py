@@ -1,0 +1,54 @@
+"""The learned algorithm of the paper's experiment on training a network with mini-batches (appendix L)."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from ..algorithms.adam import Moments
+from ..algorithms.algorithm import Algorithm
+from ..networks import CoordinateNetwork
+from ..problems.oracle import Oracle
+from .features import split, weighted
+
+BETA1, BETA2, RATE, EPSILON = 0.9, 0.999, 1e-3, 1e-8
+
+
+class LearnedStochasticTraining(Algorithm):
+    r"""Adam with learned preconditioners \(p_1, p_2\).
+
+    \[ x^{(t+1)} = x^{(t)} - s_4 \kappa\, p_1 \odot \hat m / (0.001 |p_2| \odot \sqrt{\hat v} + \varepsilon) \]
+
+    \(p_1, p_2\) come from a coordinate-wise network that sees the directions \(d_1, d_2\) of Adam's moments
+    \(\hat m, \hat v\) and \(d_1 \odot d_2\). Their weights \(s_1, s_2, s_3\) and the step size \(s_4\) come from a
+    second network that sees the norms of the moments, t and the stochastic loss. (The paper's text writes \(d_1, d_2\)
+    for \(p_1, p_2\) in the update, and its figure has three features instead of four.)
+    """
+
+    weights: CoordinateNetwork
+    preconditioners: CoordinateNetwork
+
+    def __init__(self, *, key: Key[Array, ""]):
+        weight_key, direction_key = jax.random.split(key)
+        self.weights = CoordinateNetwork((4, 15, 15, 4), key=weight_key)
+        self.preconditioners = CoordinateNetwork((3, 15, 15, 2), key=direction_key)
+
+    def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> Moments:
+        return Moments(x0, jnp.zeros_like(x0), jnp.zeros_like(x0), jnp.zeros((), jnp.int32))
+
+    def step(self, oracle: Oracle, state: Moments, key: Key[Array, ""]) -> Moments:
+        x, first, second, time = state
+        loss, gradient = oracle.stochastic_value_and_gradient(x, key)
+        time = time + 1
+        first = BETA1 * first + (1 - BETA1) * gradient
+        second = BETA2 * second + (1 - BETA2) * gradient**2
+        mean, square = first / (1 - BETA1**time), second / (1 - BETA2**time)
+        (n1, d1), (n2, d2) = split(mean), split(square)
+        *weights, step_size = self.weights(jnp.stack([jnp.log1p(n1), jnp.log1p(n2), time.astype(x.dtype), loss]))
+        p1, p2 = self.preconditioners(weighted(jnp.stack(weights), d1, d1 * d2, d2))
+        move = step_size * RATE * p1 * mean / (1e-3 * jnp.abs(p2) * jnp.sqrt(square) + EPSILON)
+        return Moments(x - move, first, second, time)
+
+    def iterate(self, state: Moments) -> Float[Array, " d"]:
+        return state.x

@@ -1,0 +1,15 @@
+"""Learning: imitation, training, and prior and posterior on a finite set of parameters (sections 4 and 5)."""
+
+from .objective import Imitation as Imitation
+from .objective import Objective as Objective
+from .objective import OneStepContraction as OneStepContraction
+from .objective import OverSegments as OverSegments
+from .prior import Weighted as Weighted
+from .prior import langevin_support as langevin_support
+from .prior import mode as mode
+from .prior import posterior_on as posterior_on
+from .prior import prior_on as prior_on
+from .progress import Check as Check
+from .training import Trained as Trained
+from .training import imitate as imitate
+from .training import train as train

@@ -1,0 +1,144 @@
+"""The inner loop of training: many problems advanced in parallel, one gradient step on what a segment cost them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Int, Key, Scalar
+
+from ..algorithms.algorithm import Algorithm
+from ..kernels import initial
+from ..problems.criterion import Criterion
+from ..problems.problem_class import ProblemClass, count_problems
+from .objective import Objective, Segment, Slot
+
+
+class Learner(NamedTuple):
+    """Everything that changes while training, and so everything a checkpoint holds."""
+
+    parameters: Any
+    average: Any
+    optimizer_state: Any
+    slots: Slot
+    step: Int[Array, ""]
+    caution: Scalar
+
+
+class Tally(NamedTuple):
+    """Sums over some training steps: the objective, steps that counted, gradients left out, problems that moved."""
+
+    value: Scalar
+    steps: Int[Array, ""]
+    left_out: Int[Array, ""]
+    moved: Scalar
+
+
+class Recipe(eqx.Module):
+    """Everything that stays fixed while training."""
+
+    form: Algorithm
+    problem_class: ProblemClass
+    criterion: Criterion
+    objective: Objective
+    optimizer: optax.GradientTransformation = eqx.field(static=True)
+    schedule: optax.Schedule = eqx.field(static=True)
+    batch: int = eqx.field(static=True)
+    restart: float = eqx.field(static=True)
+    averaging: float = eqx.field(static=True)
+
+    def algorithm(self, parameters: Any) -> Algorithm:
+        return eqx.combine(parameters, self.form)
+
+    def begin(self, parameters: Any, pool: Any, key: Key[Array, ""]) -> Learner:
+        """A learner that has not learned anything yet."""
+        step = jnp.zeros((), jnp.int32)
+        slots = self._fresh_slots(parameters, pool, jax.random.fold_in(key, 0xF1257))
+        return Learner(parameters, parameters, self.optimizer.init(parameters), slots, step, jnp.ones(()))
+
+    def again(self, learner: Learner, parameters: Any, pool: Any, key: Key[Array, ""]) -> Learner:
+        """A learner set back to earlier parameters, more careful than before."""
+        fresh = self.begin(parameters, pool, jax.random.fold_in(key, learner.step))
+        return fresh._replace(step=learner.step, caution=learner.caution / 2)
+
+    def step(self, learner: Learner, pool: Any, key: Key[Array, ""]) -> tuple[Learner, Tally]:
+        """One segment on every slot, one step of the optimizer, and new problems for the slots that are done."""
+        key = jax.random.fold_in(key, learner.step)
+        segment_keys = jax.random.split(jax.random.fold_in(key, 0), self.batch)
+
+        def cost(parameters: Any) -> tuple[Scalar, Segment]:
+            algorithm = self.algorithm(parameters)
+
+            def one(slot: Slot, key: Key[Array, ""]) -> Segment:
+                return self.objective(algorithm, self.problem_class, self.criterion, slot, key)
+
+            segments = jax.vmap(one)(learner.slots, segment_keys)
+            total = jnp.sum(jnp.where(segments.counts, segments.value, 0.0))
+            return total / jnp.maximum(jnp.sum(segments.counts), 1), segments
+
+        (value, segments), gradient = jax.value_and_grad(cost, has_aux=True)(learner.parameters)
+        usable = jnp.isfinite(optax.global_norm(gradient))
+        parameters, optimizer_state = self._descend(learner, gradient, usable)
+        average = jax.tree.map(
+            lambda mean, new: self.averaging * mean + (1 - self.averaging) * new, learner.average, parameters
+        )
+        slots, moved = self._refill(learner.slots, segments.state, parameters, pool, jax.random.fold_in(key, 1))
+        tally = Tally(jnp.where(usable, value, 0.0), usable.astype(jnp.int32), (~usable).astype(jnp.int32), moved)
+        return Learner(parameters, average, optimizer_state, slots, learner.step + 1, learner.caution), tally
+
+    def _descend(self, learner: Learner, gradient: Any, usable: Bool[Array, ""]) -> tuple[Any, Any]:
+        """A step of the optimizer; none if the gradient is not finite."""
+        updates, optimizer_state = self.optimizer.update(gradient, learner.optimizer_state, learner.parameters)
+        rate = learner.caution * self.schedule(learner.step)
+        parameters = jax.tree.map(lambda p, u: (p - rate * u).astype(p.dtype), learner.parameters, updates)
+        return _where(usable, (parameters, optimizer_state), (learner.parameters, learner.optimizer_state))
+
+    def _refill(self, slots: Slot, states: Any, parameters: Any, pool: Any, key: Key[Array, ""]) -> tuple[Slot, Scalar]:
+        """The slots after their segment, with new problems where they are solved, diverged, or by chance."""
+        algorithm = self.algorithm(parameters)
+        before, after = jax.vmap(algorithm.iterate)(slots.state), jax.vmap(algorithm.iterate)(states)
+        finite = jax.vmap(lambda x, problem: jnp.isfinite(self.problem_class.loss(x, problem)))(after, slots.problem)
+        solved = jax.vmap(lambda x, problem: self.criterion(self.problem_class, x, problem))(after, slots.problem)
+        by_chance = jax.random.bernoulli(jax.random.fold_in(key, 0), self.restart, (self.batch,))
+        done = solved | ~finite | by_chance
+        old = Slot(slots.problem, states, slots.time + self.objective.length)
+        moved = jnp.mean(jax.vmap(lambda x, y: jnp.any(x != y))(before, after))
+
+        def refill() -> Slot:
+            fresh = self._fresh_slots(parameters, pool, jax.random.fold_in(key, 1))
+            return jax.vmap(_where)(done, fresh, old)
+
+        return jax.lax.cond(jnp.any(done), refill, lambda: old), moved
+
+    def _fresh_slots(self, parameters: Any, pool: Any, key: Key[Array, ""]) -> Slot:
+        algorithm = self.algorithm(parameters)
+        chosen = jax.random.randint(jax.random.fold_in(key, 0), (self.batch,), 0, count_problems(pool))
+        problems = jax.tree.map(lambda leaf: leaf[chosen], pool)
+
+        def one(problem: Any, key: Key[Array, ""]) -> Slot:
+            state, _ = initial(algorithm, self.problem_class, problem, key)
+            return Slot(problem, state, jnp.zeros((), jnp.int32))
+
+        return jax.vmap(one)(problems, jax.random.split(jax.random.fold_in(key, 1), self.batch))
+
+
+@eqx.filter_jit
+def advance(fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: int) -> tuple[Learner, Tally]:
+    """A stretch of training steps in one compiled loop."""
+    recipe, pool, key = fixed
+
+    def body(carry: tuple[Learner, Tally], _: None) -> tuple[tuple[Learner, Tally], None]:
+        learner, tally = carry
+        learner, new = recipe.step(learner, pool, key)
+        return (learner, jax.tree.map(jnp.add, tally, new)), None
+
+    zero, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
+    (learner, tally), _ = jax.lax.scan(body, (learner, Tally(zero, none, none, zero)), length=steps)
+    return learner, tally
+
+
+def _where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
+    return jax.tree.map(lambda new, old: jnp.where(condition, new, old), chosen, otherwise)

@@ -1,0 +1,100 @@
+"""What one wants to see while something is learned, on a terminal and as plain lines in a log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Report = Callable[["Check"], None]
+
+
+class Check(NamedTuple):
+    """A look at the algorithm during training, on the validation problems.
+
+    `objective` is its mean since the last check, `holds` the share of problems on which the constraint's property
+    holds, `setback` what went wrong ("dead" or "diverged"), if anything did.
+    """
+
+    step: int
+    objective: float
+    mean: float
+    median: float
+    solved: float
+    holds: float
+    best: bool
+    setback: str
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        flag = f"  {self.setback}, back to the best" if self.setback else "  best" if self.best else ""
+        return (
+            f"step {self.step:>7}  objective {self.objective:8.4f}  solved {self.solved:6.1%}  "
+            f"stopping time {self.mean:7.1f} (median {self.median:g}){flag}"
+        )
+
+
+@dataclass(frozen=True)
+class History:
+    """All checks so far."""
+
+    checks: tuple[Check, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    @property
+    def best(self) -> Check | None:
+        return next((check for check in reversed(self.checks) if check.best), None)
+
+    @property
+    def setbacks(self) -> int:
+        """How many of the last checks in a row were set-backs."""
+        count = 0
+        for check in reversed(self.checks):
+            if not check.setback or check.best:
+                break
+            count += 1
+        return count
+
+    def is_best(self, check: Check, at_least: float) -> bool:
+        """Whether this point is to be kept: it satisfies the constraint better, or equally and stops earlier."""
+
+        def rank(check: Check) -> tuple[float, float]:
+            return min(check.holds, at_least), -check.mean
+
+        return self.best is None or rank(check) > rank(self.best)
+
+    def after(self, check: Check, seconds: float) -> History:
+        before = self.checks[-1].seconds if self.checks else 0.0
+        return History((*self.checks, check._replace(seconds=before + seconds)))
+
+
+@contextmanager
+def printed(progress: bool | Report, what: str, steps: int) -> Iterator[Report]:
+    """A function that prints one line per check, with the time left, below which a terminal shows a bar."""
+    if not isinstance(progress, bool):
+        yield progress
+        return
+    if not progress:
+        yield lambda check: None
+        return
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(highlight=False, soft_wrap=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=steps)
+
+        def report(check: Check) -> None:
+            left = check.seconds * (steps - check.step) / max(check.step, 1)
+            bar.update(task, completed=check.step)
+            bar.console.print(f"{what}: {check}  {_duration(left)} left")
+
+        yield report
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
