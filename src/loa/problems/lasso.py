@@ -83,7 +83,8 @@ class Lasso(ComputedOptimum):
 
     def prox(self, x: Float[Array, " d"], step_size: Scalar, problem: SparseRecovery) -> Float[Array, " d"]:
         r"""Soft thresholding: \(\mathrm{sign}(x) \max(|x| - \alpha\lambda, 0)\)."""
-        return jnp.sign(x) * jnp.maximum(jnp.abs(x) - step_size * problem.regularization, 0.0)
+        threshold = step_size * problem.regularization
+        return x - jnp.clip(x, -threshold, threshold)
 
     def smoothness(self, problem: SparseRecovery) -> Scalar:
         return self.largest_eigenvalue
