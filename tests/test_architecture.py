@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "loa"
 
 ORDER = (
-    "files", "problems", "networks", "algorithms", "learned", "kernels", "functionals", "engine", "admission",
-    "evaluation",
+    "files", "problems", "networks", "algorithms", "learned", "kernels", "optimal",
+    "functionals", "engine", "admission", "evaluation",
     "measures",
     "tuning",
     "comparison",

@@ -4,7 +4,9 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+from PIL import Image
 
 
 def loa(*arguments, **options):
@@ -86,3 +88,46 @@ def test_compare_names_what_is_missing():
     refused = loa("compare", "running-example", "--algorithms", "newton")
     assert refused.returncode == 1
     assert "has no algorithm 'newton'; there are worst-case, expected-squared" in refused.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Five photographs and a file that is none."""
+    folder = tmp_path_factory.mktemp("photographs")
+    random = np.random.default_rng(0)
+    for index in range(5):
+        Image.fromarray(random.integers(0, 256, (210, 160), np.uint8)).save(folder / f"{index}.png")
+    (folder / "notes.txt").write_text("not a photograph")
+    return folder
+
+
+def test_compare_takes_a_folder_of_photographs(folder):
+    options = ("--problems", 2, "--horizon", 3, "--algorithms", "NAG")
+    done = loa("compare", "images", "--images", folder, *options)
+    assert done.returncode == 0, done.stderr
+    assert "NAG" in done.stdout
+    assert f"loa: skipped files in {folder} that are not images: notes.txt (UnidentifiedImageError)." in done.stderr
+    assert "Warning" not in done.stderr
+
+
+def test_too_few_photographs_are_one_sentence(folder, tmp_path):
+    (tmp_path / "only.png").write_bytes((folder / "0.png").read_bytes())
+    refused = loa("compare", "images", "--images", tmp_path)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"loa: {tmp_path} has 1 images that can be read, but at least 5 are needed")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path):
+    refused = loa("compare", "images", "--images", tmp_path / "missing")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("loa: images must be a folder of photographs")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_photographs_are_for_images_only(folder):
+    refused = loa("compare", "lasso", "--images", folder)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "loa: --images is for the experiment images; the problems of lasso are not made from photographs.\n"
+    )

@@ -196,3 +196,36 @@ def test_a_repeated_evaluation_compiles_nothing(caplog):
     with jax.log_compiles(), caplog.at_level("WARNING"):
         run("deterministic")
     assert not [record for record in caplog.records if "Finished XLA compilation of jit(_run)" in record.getMessage()]
+
+
+class Forgetful(loa.LBFGS):
+    """L-BFGS that keeps to itself what it knows, so that every look computes loss and gradient anew."""
+
+    def known(self, state):
+        return None
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1e3])
+def test_what_the_algorithm_knows_is_what_would_be_computed(wrong):
+    """With a wrong loss and gradient the result is another one, so they are indeed what is looked at."""
+
+    class Knowing(loa.LBFGS):
+        def known(self, state):
+            return state.value + wrong, state.gradient + wrong
+
+    def shifted(problem_class, x, problem):
+        return problem_class.loss(x + 1.0, problem) + problem_class.gradient(2.0 * x, problem)[0] ** 2
+
+    problem_class, criterion = Bowls(), loa.loss_below(1e-6) & loa.gradient_norm_below(1e-4)
+    functionals = [loa.StoppingTime(), loa.Gap(step=1), loa.Gap(step=1, gap=shifted, name="elsewhere")]
+    options = dict(criterion=criterion, horizon=20, key=KEY, functionals=functionals)
+    problems = problem_class.draw(jax.random.key(1), 9)
+    computed = loa.evaluate(Forgetful(memory=3), problem_class, problems, **options)
+    known = loa.evaluate(Knowing(memory=3), problem_class, problems, **options)
+    np.testing.assert_allclose(known["elsewhere"], computed["elsewhere"], rtol=1e-9)
+    if wrong:
+        np.testing.assert_allclose(known["gap_1"], computed["gap_1"] + wrong, rtol=1e-9)
+        assert not np.any(known.outcome == "solved")
+    else:
+        assert_same(known, computed, exact=False)
+        assert np.all(known.outcome == "solved")

@@ -12,8 +12,9 @@ import scipy.optimize
 from PIL import Image
 
 import loa
+from loa import optimal
 from loa.problems import image_operators as operators
-from loa.problems import optimal, photographs
+from loa.problems import photographs
 from loa.problems.network_training import _without_replacement
 from loa.problems.problem_class import MissingOracle
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -59,9 +61,14 @@ def compare(
     problems: Annotated[int, typer.Option(help="Number of problems; the size of the test set if not given.")] = 0,
     horizon: Annotated[int, typer.Option(help="Largest number of steps; the experiment's if not given.")] = 0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
 ) -> None:
     """Compare algorithms on the same problems of an experiment."""
+    if images is not None and experiment != "images":
+        _fail(f"--images is for the experiment images; the problems of {experiment} are not made from photographs.")
     setting = _experiment(experiment)
+    if images is not None:
+        setting = _with_photographs(setting, images)
     names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(setting.baselines)
     unknown = [name for name in names if name not in setting.baselines]
     if unknown:
@@ -99,6 +106,22 @@ def _experiment(name: str) -> Experiment:
         return experiments.get(name)
     except ValueError as error:
         _fail(str(error))
+
+
+def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
+    """The experiment on the user's own photographs; files that are no images are named and skipped."""
+    from .problems import ImageRestoration
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            problem_class = ImageRestoration(folder)
+        except ValueError as error:
+            _fail(str(error))
+        finally:
+            for warning in caught:
+                typer.echo(f"loa: {warning.message}", err=True)
+    return dataclasses.replace(setting, problem_class=problem_class)
 
 
 def _prepare(directory: Path, overwrite: bool) -> None:

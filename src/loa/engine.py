@@ -22,9 +22,10 @@ from jaxtyping import Array, Bool, Int, Key, UInt32
 from .algorithms.algorithm import Algorithm
 from .functionals import End, Functional, Record
 from .kernels import initial, trajectory_key
+from .problems import gaps
 from .problems.criterion import Criterion
 from .problems.oracle import Calls, Oracle
-from .problems.problem_class import ProblemClass
+from .problems.problem_class import ProblemClass, seen_from
 
 SECONDS_PER_CALL = 0.5
 """How long the compiled loop runs before control returns to Python, for progress and interruption."""
@@ -98,7 +99,7 @@ class Job(eqx.Module):
         key = trajectory_key(self.key, self.indices[number], replicate)
         state, calls = initial(algorithm, self.problem_class, problem, key)
         zero = jnp.zeros((), jnp.int32)
-        record = Record(zero, algorithm.iterate(state), state, problem, self.problem_class, calls)
+        record = self.look(algorithm, state, problem, calls, zero)
         folds = tuple(functional.init(record) for functional in self.functionals)
         return Slot(
             item=jnp.asarray(item, jnp.int32),
@@ -114,17 +115,23 @@ class Job(eqx.Module):
             active=item < self.size,
         )
 
+    def look(self, algorithm: Algorithm, state: Any, problem: Any, calls: Calls, time: Int[Array, ""]) -> Record:
+        """The record of a trajectory at this time, in which nothing is computed that the algorithm knows already."""
+        x = algorithm.iterate(state)
+        problem_class = seen_from(self.problem_class, x, problem, algorithm.known(state))
+        return Record(time, x, state, problem, problem_class, calls)
+
     def advance(self, slot: Slot) -> Slot:
         """Look at the current state; if the trajectory has not ended with it, make one step.
 
-        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once.
+        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once. The state of
+        a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
         """
         algorithm = self.algorithm_of(slot)
-        x = algorithm.iterate(slot.state)
-        record = Record(slot.time, x, slot.state, slot.problem, self.problem_class, slot.calls)
-        finite = jnp.isfinite(self.problem_class.loss(x, slot.problem))
+        record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)
+        finite = jnp.isfinite(record.gap(gaps.loss))
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & self.criterion(self.problem_class, x, slot.problem)
+        solved_now = unsolved & finite & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             _where(
@@ -140,14 +147,12 @@ class Job(eqx.Module):
         state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
         looked = (folds, stopping_time, finite)
         folds, stopping_time, finite = _where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
-        stepped = (state, oracle.calls, slot.time + 1)
-        state, calls, now = _where(slot.active & goes_on, stepped, (slot.state, slot.calls, slot.time))
         return dataclasses.replace(
             slot,
             state=state,
-            calls=calls,
+            calls=oracle.calls,
             folds=folds,
-            time=now,
+            time=slot.time + (slot.active & goes_on),
             stopping_time=stopping_time,
             finite=finite,
             active=slot.active & goes_on,

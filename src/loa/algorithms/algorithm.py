@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, Scalar
 
 from ..problems.oracle import Oracle
 
@@ -44,6 +44,13 @@ class Algorithm(eqx.Module):
         The state itself, unless the algorithm has memory.
         """
         return state
+
+    def known(self, state: Any) -> tuple[Scalar, Any] | None:
+        """Loss and gradient at the iterate, as the oracle gave them, of an algorithm whose state holds both.
+
+        Criteria and functionals then use these, so that looking at the trajectory costs almost nothing.
+        """
+        return None
 
 
 class Stack(eqx.Module):

@@ -65,3 +65,6 @@ class ConjugateGradient(Algorithm):
 
     def iterate(self, state: ConjugateState) -> Float[Array, ...]:
         return state.x
+
+    def known(self, state: ConjugateState) -> tuple[Scalar, Float[Array, ...]]:
+        return state.value, state.gradient

@@ -141,6 +141,9 @@ class LBFGS(Algorithm):
     def iterate(self, state: LBFGSState) -> Float[Array, ...]:
         return state.x
 
+    def known(self, state: LBFGSState) -> tuple[Scalar, Float[Array, ...]]:
+        return state.value, state.gradient
+
 
 def unit_scale(gradient: Float[Array, ...]) -> Scalar:
     """The γ that makes the first direction a unit vector."""

@@ -1,6 +1,10 @@
 """Problem classes: distributions of optimization problems, their oracles and solution criteria."""
 
+from importlib import import_module
+from typing import Any
+
 from . import gaps as gaps
+from .computed_optimum import ComputedOptimum as ComputedOptimum
 from .given import FromFunctions as FromFunctions
 from .given import FromInstances as FromInstances
 from .images import ImageRestoration as ImageRestoration
@@ -8,12 +12,15 @@ from .lasso import Lasso as Lasso
 from .logistic_regression import LogisticRegression as LogisticRegression
 from .network_training import NetworkTraining as NetworkTraining
 from .network_training import StochasticNetworkTraining as StochasticNetworkTraining
-from .optimal import ComputedOptimum as ComputedOptimum
-from .optimal import OptimalLosses as OptimalLosses
-from .optimal import optimal_losses as optimal_losses
-from .optimal import with_optimal_losses as with_optimal_losses
 from .problem_class import ProblemClass as ProblemClass
 from .quadratics import Quadratics as Quadratics
 from .rosenbrock import Rosenbrock as Rosenbrock
 from .running_example import OutlierMixture as OutlierMixture
 from .running_example import RunningExample as RunningExample
+
+
+def __getattr__(name: str) -> Any:
+    """Optimal losses are computed by algorithms, which build on problems: they are looked up when asked for."""
+    if name in ("OptimalLosses", "optimal_losses", "with_optimal_losses"):
+        return getattr(import_module("loa.optimal"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

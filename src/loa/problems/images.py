@@ -12,9 +12,9 @@ from jax.lax import optimization_barrier as stored
 from jaxtyping import Array, Float, Key, Scalar
 
 from . import photographs
+from .computed_optimum import ComputedOptimum
 from .image_operators import Image, blur, blur_adjoint, differences, differences_adjoint, solve_laplacian, total
 from .image_operators import largest_eigenvalue as _largest_eigenvalue
-from .optimal import ComputedOptimum
 
 
 class Restoration(NamedTuple):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
-from .optimal import ComputedOptimum
+from .computed_optimum import ComputedOptimum
 
 
 class SparseRecovery(NamedTuple):
@@ -27,7 +27,7 @@ class Lasso(ComputedOptimum):
     A is drawn once from U(-½, ½); \(b \sim N(\mu, C^\top C)\) with μ and C drawn once from U(-5, 5); λ is uniform on
     its range. The start is one draw from \(U(-100, 100)^d\), the same for every problem.
 
-    >>> from .optimal import with_optimal_losses
+    >>> from loa.problems import with_optimal_losses
     >>> lasso = Lasso(rows=6, columns=9)
     >>> problems = with_optimal_losses(lasso, lasso.draw(jax.random.key(0), 3))
     >>> problems.optimal_loss.shape
@@ -83,7 +83,8 @@ class Lasso(ComputedOptimum):
 
     def prox(self, x: Float[Array, " d"], step_size: Scalar, problem: SparseRecovery) -> Float[Array, " d"]:
         r"""Soft thresholding: \(\mathrm{sign}(x) \max(|x| - \alpha\lambda, 0)\)."""
-        return jnp.sign(x) * jnp.maximum(jnp.abs(x) - step_size * problem.regularization, 0.0)
+        threshold = step_size * problem.regularization
+        return x - jnp.clip(x, -threshold, threshold)
 
     def smoothness(self, problem: SparseRecovery) -> Scalar:
         return self.largest_eigenvalue

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
-from .optimal import ComputedOptimum
+from .computed_optimum import ComputedOptimum
 
 
 class Bootstrap(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from typing import Any
 
@@ -91,6 +92,19 @@ class ProblemClass(eqx.Module):
     def _missing(self, what: str, method: str) -> MissingOracle:
         name = type(self).__name__
         return MissingOracle(f"{name} has no {what}: define `def {method}` in {name}, or ask for something else.")
+
+
+def seen_from(problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None) -> ProblemClass:
+    """The same class, except that loss and gradient of this problem at this point are known, so not computed again."""
+    if known is None:
+        return problem_class
+    value, gradient = known
+    there = copy.copy(problem_class)
+    vars(there).update(
+        loss=lambda y, p: value if y is x and p is problem else problem_class.loss(y, p),
+        gradient=lambda y, p: gradient if y is x and p is problem else problem_class.gradient(y, p),
+    )
+    return there
 
 
 @eqx.filter_jit

@@ -1,0 +1,31 @@
+"""Convex problem classes whose smallest loss no formula gives; `loa.optimal` computes it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from importlib import import_module
+from typing import Any
+
+from jaxtyping import Scalar
+
+from .problem_class import MissingOracle, ProblemClass
+
+
+class ComputedOptimum(ProblemClass):
+    """A convex problem class whose solutions have to be computed. Its problems have a field `optimal_loss`."""
+
+    @abstractmethod
+    def suboptimality(self, x: Any, problem: Any) -> Scalar:
+        r"""A proven upper bound of \(\ell(x, \theta) - \min \ell(\cdot, \theta)\), such as a duality gap."""
+
+    def optimal_loss(self, problem: Any) -> Scalar:
+        if problem.optimal_loss is None:
+            raise MissingOracle(
+                f"the optimal losses of these {type(self).__name__} problems are not known yet; compute them first: "
+                "`problems = loa.problems.with_optimal_losses(problem_class, problems)`."
+            )
+        return problem.optimal_loss
+
+    def solution(self, problem: Any) -> Any:
+        """A minimizer, computed each time by thousands of steps: not something to ask for along a trajectory."""
+        return import_module("loa.optimal").solve(self, problem)[0]  # by algorithms, which build on problems
