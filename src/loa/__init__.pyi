@@ -2,6 +2,8 @@ from . import algorithms as algorithms
 from . import certificates as certificates
 from . import experiments as experiments
 from . import kernels as kernels
+from . import learned as learned
+from . import learning as learning
 from . import measures as measures
 from . import networks as networks
 from . import problems as problems
@@ -34,6 +36,8 @@ from .functionals import OracleCalls as OracleCalls
 from .functionals import SmallestGap as SmallestGap
 from .functionals import StoppingTime as StoppingTime
 from .kernels import trajectories as trajectories
+from .learning import imitate as imitate
+from .learning import train as train
 from .problems import gaps as gaps
 from .problems.criterion import Criterion as Criterion
 from .problems.criterion import distance_below as distance_below
@@ -45,5 +49,9 @@ from .problems.given import FromFunctions as FromFunctions
 from .problems.given import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
+from .saving import load as load
+from .saving import provenance as provenance
+from .saving import save as save
+from .saving import shipped as shipped
 from .tuning import tune as tune
 from .tuning import tune_by_gradient as tune_by_gradient

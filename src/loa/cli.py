@@ -55,6 +55,38 @@ def run(
 
 
 @app.command()
+def train(
+    experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
+    how: Annotated[str, typer.Option(help="Which algorithm: ours, or the one with the paper's architecture.")] = "loa",
+    out: Annotated[Path | None, typer.Option(help="File for the algorithm; EXPERIMENT.eqx if not given.")] = None,
+    effort: Annotated[float, typer.Option(help="Scales the numbers of steps, candidates and problems.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted training was.")] = False,
+) -> None:
+    """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
+    setting = _experiment(experiment)
+    if how not in setting.learned:
+        _fail(f"{experiment} cannot be learned as {how!r}; there are {', '.join(setting.learned) or 'no ways'}.")
+    path = out or Path(f"{experiment}.eqx")
+    checkpoint = path.with_suffix(".checkpoint")
+    if checkpoint.exists() and not resume:
+        _fail(f"{checkpoint} holds an interrupted training; add --resume to go on with it, or delete it.")
+
+    from rich.console import Console
+
+    from .experiments.experiment import Lesson
+    from .experiments.schooling import school
+
+    lesson = Lesson(setting, seed, effort, checkpoint, progress=True)
+    try:
+        school(lesson, how, path, Console(highlight=False, soft_wrap=True))
+    except KeyboardInterrupt:
+        _fail("interrupted; the same command with --resume goes on from the last check, where there is one.")
+    except OSError as error:
+        _fail(f"could not write {path}: {error.strerror or error}.")
+
+
+@app.command()
 def compare(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
     algorithms: Annotated[str, typer.Option(help="Names of baselines, separated by commas; all if not given.")] = "",

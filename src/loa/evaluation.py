@@ -26,6 +26,9 @@ from .problems.problem_class import ProblemClass, count_problems
 Device = Any
 """A JAX device, as in `jax.devices()`."""
 
+LARGE_CANDIDATE = 2**15
+"""Bytes of parameters above which candidates of a stack are run one after the other: each would fill the cache."""
+
 OUTCOMES = ("solved", "exhausted", "diverged")
 
 if TYPE_CHECKING:
@@ -98,6 +101,11 @@ def evaluate(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
     )
     stacked = isinstance(algorithm, Stack)
+    if stacked and _bytes_per_candidate(algorithm) > LARGE_CANDIDATE:
+        options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
+        return _one_after_the_other(
+            algorithm, problem_class, problems, options | dict(width=width, devices=devices or None, progress=progress)
+        )
     job = Job(
         in_precision_of_problems(algorithm.algorithms if stacked else algorithm, problem_class, problems),
         problem_class,
@@ -125,6 +133,18 @@ def evaluate(
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
     return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None)
+
+
+def _bytes_per_candidate(stack: Stack) -> int:
+    leaves = jax.tree.leaves(eqx.filter(stack.algorithms, eqx.is_array))
+    return sum(leaf.nbytes for leaf in leaves) // len(stack)
+
+
+def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: Any, options: Any) -> Performance:
+    """Evaluate a stack candidate by candidate, so that the trajectories in flight share their parameters."""
+    parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
+    values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
+    return Performance(values, np.stack([part.outcome for part in parts]), parts[0].horizon, stack.weights)
 
 
 def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import jax
+
 from ..algorithms import LBFGS, ConjugateGradient, NesterovAcceleratedGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..learned import CompactImages, LearnedImages, LearnedSpectralQuasiNewton
 from ..problems import ImageRestoration
 from ..problems.criterion import gradient_norm_below
-from .experiment import Experiment
+from .experiment import Experiment, Lesson
+from .lessons import trained, tuned
 
 
 def experiment() -> Experiment:
@@ -22,4 +26,27 @@ def experiment() -> Experiment:
             "CG": ConjugateGradient(),
         },
         sizes={"prior": 500, "posterior": 500, "test": 250, "validation": 250},
+        learned={"loa": learn, "paper": learn_as_paper, "compact": learn_compact},
     )
+
+
+def learn(lesson: Lesson) -> LearnedSpectralQuasiNewton:
+    """The curvature of the class in the cosine basis: a few numbers."""
+    space = {"log_floor": (-2.0, 1.0), "log_slope": (1.0, 5.0), "log_power": (-0.3, 0.2), "log_step": (-0.2, 0.3)}
+    return tuned(  # pyright: ignore[reportReturnType]
+        lesson, LearnedSpectralQuasiNewton, space, problems=16, candidates=16, rounds=3
+    )
+
+
+def learn_as_paper(lesson: Lesson) -> LearnedImages:
+    """The paper's architecture, objective and teacher."""
+    network = LearnedImages(key=jax.random.fold_in(lesson.key, 2))
+    nag = lesson.experiment.baselines["NAG"]
+    return trained(lesson, network, nag, steps=50_000, learning_rate=3e-4, batch=8)  # pyright: ignore
+
+
+def learn_compact(lesson: Lesson) -> CompactImages:
+    """Two weights from three features, which trains more reliably."""
+    network = CompactImages(key=jax.random.fold_in(lesson.key, 2))
+    nag = lesson.experiment.baselines["NAG"]
+    return trained(lesson, network, nag, steps=50_000, learning_rate=1e-3, batch=8)  # pyright: ignore

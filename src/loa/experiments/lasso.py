@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
+
 from ..algorithms import FISTA, ProximalGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..learned import LearnedLasso, LearnedProximalNewton
+from ..learning import average_curvature
 from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
-from .experiment import Experiment
+from .experiment import Experiment, Lesson
+from .lessons import trained, tuned
 
 
 def experiment() -> Experiment:
@@ -22,4 +28,26 @@ def experiment() -> Experiment:
             "ISTA": ProximalGradient(),
         },
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250},
+        learned={"loa": learn, "paper": learn_as_paper},
     )
+
+
+def learn(lesson: Lesson) -> LearnedProximalNewton:
+    """All problems of the class have the same curvature: learned, it makes Newton's method possible."""
+    experiment = lesson.experiment
+    matrix = average_curvature(experiment.problem_class, lesson.problems(8), teacher=FISTA(), times=[0], key=lesson.key)
+    space = {"log_damping": (-2.3, 2.3), "power": (0.2, 1.0), "log_up": (0.0, 2.0), "log_down": (-1.2, 0.0)}
+    return tuned(  # pyright: ignore[reportReturnType]
+        lesson,
+        lambda **scalars: LearnedProximalNewton(jnp.asarray(matrix), **scalars),
+        space,
+        problems=64,
+        candidates=64,
+    )
+
+
+def learn_as_paper(lesson: Lesson) -> LearnedLasso:
+    """The paper's architecture, objective and teacher."""
+    network = LearnedLasso(key=jax.random.fold_in(lesson.key, 2))
+    teacher = FISTA(restart=False)
+    return trained(lesson, network, teacher, steps=112_000, learning_rate=5e-4)  # pyright: ignore

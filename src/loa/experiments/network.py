@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import jax
+
 from ..algorithms import LBFGS, Adam, ConjugateGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..learned import DenseCurvature, LearnedNetworkTraining, LearnedQuasiNewton
+from ..learning import average_curvature
 from ..problems import NetworkTraining
 from ..problems.criterion import gradient_norm_below, loss_below
-from .experiment import Experiment
+from .experiment import Experiment, Lesson
+from .lessons import trained, tuned
 
 
 def experiment() -> Experiment:
@@ -23,4 +28,33 @@ def experiment() -> Experiment:
             "Adam, published rate": Adam(0.008),
         },
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250},
+        learned={"loa": learn, "paper": learn_as_paper},
     )
+
+
+def learn(lesson: Lesson) -> LearnedQuasiNewton:
+    """All problems start at the same point, and their curvature near the solutions is much the same."""
+    matrix = average_curvature(
+        lesson.experiment.problem_class, lesson.problems(100), teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
+    )
+    curvature = DenseCurvature.of(matrix)
+    space = {
+        "log_floor": (-3.5, 2.3),
+        "log_damping": (0.0, 4.0),
+        "power": (0.5, 1.5),
+        "log_step": (-0.4, 0.4),
+        "log_radius": (-1.2, 1.6),
+    }
+    return tuned(  # pyright: ignore[reportReturnType]
+        lesson,
+        lambda **scalars: LearnedQuasiNewton(curvature, memory=30, **scalars),
+        space,
+        problems=300,
+        candidates=32,
+    )
+
+
+def learn_as_paper(lesson: Lesson) -> LearnedNetworkTraining:
+    """The paper's architecture, objective and teacher."""
+    network = LearnedNetworkTraining(key=jax.random.fold_in(lesson.key, 2))
+    return trained(lesson, network, Adam(0.05), steps=60_000, learning_rate=5e-4, batch=64)  # pyright: ignore

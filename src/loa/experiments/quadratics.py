@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
 from ..algorithms import LBFGS, ConjugateGradient, HeavyBall, NesterovAcceleratedGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..learned import DiagonalCurvature, LearnedQuadratics, LearnedQuasiNewton
+from ..learning import average_curvature
 from ..problems import Quadratics
 from ..problems.criterion import gradient_norm_below, loss_below
-from .experiment import Experiment
+from .experiment import Experiment, Lesson
+from .lessons import trained, tuned
 
 
 def experiment() -> Experiment:
@@ -26,4 +33,25 @@ def experiment() -> Experiment:
             "L-BFGS": LBFGS(memory=10),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250},
+        learned={"loa": learn, "paper": learn_as_paper},
     )
+
+
+def learn(lesson: Lesson) -> LearnedQuasiNewton:
+    """The Hessians of the class are diagonal: their mean, and how far to trust it."""
+    experiment, heavy_ball = lesson.experiment, lesson.experiment.baselines["heavy ball"]
+    matrix = average_curvature(
+        experiment.problem_class, lesson.problems(200), teacher=heavy_ball, times=[0], key=lesson.key
+    )
+    curvature = DiagonalCurvature(jnp.asarray(np.diag(matrix)))
+    space = {"log_floor": (-9.0, -2.0), "log_damping": (-15.0, -3.0), "power": (0.0, 1.0), "log_step": (-0.4, 0.4)}
+    return tuned(  # pyright: ignore[reportReturnType]
+        lesson, lambda **scalars: LearnedQuasiNewton(curvature, **scalars), space, problems=200, candidates=64
+    )
+
+
+def learn_as_paper(lesson: Lesson) -> LearnedQuadratics:
+    """The paper's architecture, objective and teacher."""
+    network = LearnedQuadratics(key=jax.random.fold_in(lesson.key, 2))
+    heavy_ball = lesson.experiment.baselines["heavy ball"]
+    return trained(lesson, network, heavy_ball, steps=150_000, learning_rate=3e-4)  # pyright: ignore

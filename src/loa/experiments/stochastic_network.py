@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from ..algorithms import SGD, Adam
+import jax
+
+from ..algorithms import LBFGS, SGD, Adam
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..learned import DenseCurvature, LearnedStochasticNewton, LearnedStochasticTraining
+from ..learning import average_curvature
 from ..problems import StochasticNetworkTraining
 from ..problems.criterion import loss_below
-from .experiment import Experiment
+from .experiment import Experiment, Lesson
+from .lessons import trained, tuned
 
 
 def experiment() -> Experiment:
@@ -22,4 +27,37 @@ def experiment() -> Experiment:
             "SGD": SGD(0.001),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250},
+        learned={"loa": learn, "paper": learn_as_paper},
     )
+
+
+def learn(lesson: Lesson) -> LearnedStochasticNewton:
+    """The curvature of the class as with full batches; steps, decay and averages such that noise does little harm."""
+    matrix = average_curvature(
+        lesson.experiment.problem_class, lesson.problems(100), teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
+    )
+    curvature = DenseCurvature.of(matrix)
+    space = {
+        "log_step": (-2.3, -0.5),
+        "log_decay_time": (5.0, 7.0),
+        "log_floor": (-4.0, -0.7),
+        "log_damping": (-1.2, 0.7),
+        "log_radius": (-3.0, -0.9),
+        "momentum": (-0.4, 2.2),
+        "averaging": (0.0, 3.0),
+    }
+    return tuned(  # pyright: ignore[reportReturnType]
+        lesson,
+        lambda **scalars: LearnedStochasticNewton(curvature, loss_memory=2.6, **scalars),
+        space,
+        problems=250,
+        candidates=16,
+        rounds=4,
+    )
+
+
+def learn_as_paper(lesson: Lesson) -> LearnedStochasticTraining:
+    """The paper's architecture, objective and teacher."""
+    network = LearnedStochasticTraining(key=jax.random.fold_in(lesson.key, 2))
+    teacher = Adam(0.004, stochastic=True)
+    return trained(lesson, network, teacher, steps=100_000, learning_rate=3e-4)  # pyright: ignore

@@ -1,5 +1,6 @@
 """Learning: imitation, training, and prior and posterior on a finite set of parameters (sections 4 and 5)."""
 
+from .curvature import average_curvature as average_curvature
 from .objective import Imitation as Imitation
 from .objective import Objective as Objective
 from .objective import OneStepContraction as OneStepContraction

@@ -1,0 +1,75 @@
+"""The two ways of learning that the experiments share: tuning a few numbers, and training networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import jax
+
+from ..algorithms.algorithm import Algorithm
+from ..functionals import Functional
+from ..learning import Objective, imitate, train
+from ..tuning import tune
+from .experiment import Lesson
+
+
+def tuned(
+    lesson: Lesson,
+    factory: Callable[..., Algorithm],
+    space: Mapping[str, tuple[float, float]],
+    *,
+    problems: int,
+    candidates: int,
+    rounds: int = 3,
+) -> Algorithm:
+    """The algorithm with the smallest mean stopping time on training problems, of a family with a few parameters."""
+    experiment = lesson.experiment
+    found = tune(
+        factory,
+        space,
+        experiment.problem_class,
+        lesson.problems(lesson.times(problems)),
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=lesson.key,
+        candidates=lesson.times(candidates),
+        rounds=rounds,
+        progress=lesson.progress,
+    )
+    return found.algorithm
+
+
+def trained(
+    lesson: Lesson,
+    algorithm: Algorithm,
+    teacher: Algorithm,
+    *,
+    objective: Objective | Functional | None = None,
+    steps: int,
+    learning_rate: float,
+    batch: int = 32,
+    imitation_steps: int = 1000,
+) -> Algorithm:
+    """An algorithm that first imitates a teacher and is then trained on fresh problems."""
+    experiment = lesson.experiment
+    setting = dict(criterion=experiment.criterion, horizon=experiment.horizon, batch=batch)
+    start = imitate(
+        algorithm,
+        teacher,
+        experiment.problem_class,
+        key=jax.random.fold_in(lesson.key, 0),
+        steps=lesson.times(imitation_steps),
+        **setting,  # pyright: ignore[reportArgumentType]
+    )
+    return train(
+        start,
+        experiment.problem_class,
+        key=jax.random.fold_in(lesson.key, 1),
+        validation=experiment.draw("validation", lesson.seed),
+        objective=objective,
+        steps=lesson.times(steps),
+        learning_rate=learning_rate,
+        checkpoint=lesson.checkpoint,
+        progress=lesson.progress,
+        **setting,  # pyright: ignore[reportArgumentType]
+    ).algorithm

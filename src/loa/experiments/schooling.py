@@ -1,0 +1,96 @@
+"""Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+from rich.console import Console
+
+from ..algorithms.algorithm import Algorithm
+from ..evaluation import Performance, evaluate
+from ..functionals import OracleCalls, StoppingTime
+from ..measures import cvar, mean, quantile
+from ..saving import save
+from .experiment import Experiment, Lesson
+
+SCHOOLED_WITH = ("loa", "jax", "equinox", "optax", "numpy", "scipy")
+
+
+def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
+    """All of it. Nothing of the test problems is seen before learning has ended."""
+    experiment = lesson.experiment
+    started = time.perf_counter()
+    algorithm = experiment.learned[how](lesson)
+    seconds = time.perf_counter() - started
+    console.print(f"learned {type(algorithm).__name__} in {seconds:.0f} s")
+    measured = measure(experiment, {"learned": algorithm, **experiment.baselines}, lesson.seed)
+    for name, numbers in measured.items():
+        console.print(
+            f"{name}: mean stopping time {numbers['mean']:.1f}, median {numbers['median']:g}, "
+            f"{numbers['solved']:.1%} solved, {numbers['oracle_calls']:.0f} oracle calls, "
+            f"{1e3 * numbers['seconds_per_problem']:.2f} ms per problem"
+        )
+    provenance = {
+        "experiment": experiment.name,
+        "how": how,
+        "seed": lesson.seed,
+        "effort": lesson.effort,
+        "seconds": round(seconds, 1),
+        "sizes": dict(experiment.sizes),
+        "commit": _commit(),
+        "versions": {name: version(name) for name in SCHOOLED_WITH},
+        "machine": platform.machine(),
+        "test": measured,
+    }
+    save(path, algorithm, provenance)
+    if lesson.checkpoint is not None:
+        lesson.checkpoint.unlink(missing_ok=True)
+    console.print(f"saved to {path}")
+
+
+def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, float]]:
+    """Stopping times, oracle calls and wall-clock of algorithms on the test problems."""
+    problems = experiment.draw("test", seed)
+    return {name: _measure(experiment, algorithm, problems) for name, algorithm in algorithms.items()}
+
+
+def _measure(experiment: Experiment, algorithm: Algorithm, problems: Any) -> dict[str, float]:
+    def run() -> Performance:
+        return evaluate(
+            algorithm,
+            experiment.problem_class,
+            problems,
+            criterion=experiment.criterion,
+            horizon=experiment.horizon,
+            key=jax.random.key(0),
+            functionals=[StoppingTime(), OracleCalls()],
+        )
+
+    run()  # compiles
+    started = time.perf_counter()
+    performance = run()
+    seconds = time.perf_counter() - started
+    times = performance["stopping_time"]
+    return {
+        "mean": float(mean(times)),
+        "median": float(quantile(times, 0.5)),
+        "q95": float(quantile(times, 0.95)),
+        "cvar95": float(cvar(times, 0.95)),
+        "solved": float((performance.outcome == "solved").mean()),
+        "oracle_calls": float(mean(performance["oracle_calls"])),
+        "seconds_per_problem": seconds / len(times),
+    }
+
+
+def _commit() -> str:
+    """The commit of the source that learned, if it is a repository."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True
+    )
+    return done.stdout.strip() or "unknown"

@@ -1,0 +1,62 @@
+"""A semismooth Newton method with the learned curvature of the class, for problems with a proximal mapping."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Scalar
+
+from ..algorithms.algorithm import Algorithm
+from ..problems.oracle import Oracle
+from .features import split
+
+
+class ProximalNewtonState(NamedTuple):
+    """The point, the norm of the proximal residual at the one before, and the logarithm of the caution."""
+
+    x: Float[Array, " d"]
+    previous_norm: Scalar
+    log_caution: Scalar
+
+
+class LearnedProximalNewton(Algorithm):
+    r"""Newton's method on \(F(x) = x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x)) = 0\), β = 1/L.
+
+    The Jacobian of F takes the learned average curvature B of the smooth part h for its Hessian; the proximal mapping
+    acts on each coordinate alone and has slope D there:
+
+    \[ \big(I - D (I - \beta B) + \beta \mu I\big)\, (x^{(t+1)} - x^{(t)}) = -F(x^{(t)}), \qquad
+       \mu = \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
+
+    The caution κ grows where \(\|F\|\) does, and falls where it falls, by learned factors. The points where F = 0 are
+    the solutions, whatever B is. One gradient and one proximal mapping per step. h is B, \(\log \mu_1\), p, and the
+    logarithms of the two factors.
+    """
+
+    curvature: Float[Array, "d d"]
+    log_damping: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    power: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    log_up: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    log_down: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+
+    def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> ProximalNewtonState:
+        return ProximalNewtonState(x0, jnp.full((), jnp.inf, x0.dtype), jnp.zeros((), x0.dtype))
+
+    def step(self, oracle: Oracle, state: ProximalNewtonState, key: Key[Array, ""]) -> ProximalNewtonState:
+        x = state.x
+        beta = 1.0 / oracle.problem_class.smoothness(oracle.problem)
+        ahead = x - beta * oracle.gradient(x)
+        prox_point, slope = jax.jvp(lambda v: oracle.prox(v, beta), (ahead,), (jnp.ones_like(x),))
+        residual = x - prox_point
+        length, _ = split(residual)
+        change = jnp.where(length < state.previous_norm, self.log_down, self.log_up)
+        log_caution = jnp.clip(state.log_caution + change, -7.0, 7.0)
+        damping = 1e-6 + jnp.exp(log_caution + self.log_damping + self.power * jnp.log(jnp.maximum(length, 1e-30)))
+        jacobian = slope[:, None] * (beta * self.curvature) + jnp.diag(1.0 - slope + beta * damping)
+        return ProximalNewtonState(x - jnp.linalg.solve(jacobian, residual), length, log_caution)
+
+    def iterate(self, state: ProximalNewtonState) -> Float[Array, " d"]:
+        return state.x

@@ -1,0 +1,69 @@
+"""Stochastic gradient descent in the learned curvature of the class, for mini-batches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, Scalar
+
+from ..algorithms.algorithm import Algorithm
+from ..problems.oracle import Oracle
+from .curvature import Curvature
+from .features import split
+
+
+class StochasticNewtonState(NamedTuple):
+    """The point, the mean of recent ones, running means of gradient and loss, and the number of steps made."""
+
+    x: Float[Array, " d"]
+    average: Float[Array, " d"]
+    gradient: Float[Array, " d"]
+    loss: Scalar
+    time: Int[Array, ""]
+
+
+class LearnedStochasticNewton(Algorithm):
+    r"""Preconditioned momentum with decaying steps; its iterate is a running mean of the points it visits.
+
+    With running means g and ℓ of stochastic gradient and loss, both corrected for their start at 0,
+
+    \[ x^{(t+1)} = x^{(t)} - \frac{\alpha}{1 + t/T} V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top g, \qquad
+       \mu = \mu_0 + \mu_1 \ell. \]
+
+    Steps are no longer than a learned radius, which decays alike. h is the curvature (V, w), logarithms of the positive
+    numbers, and logits of the three memories.
+    """
+
+    curvature: Curvature
+    log_step: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    log_decay_time: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    log_floor: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    log_damping: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    log_radius: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    momentum: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    loss_memory: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    averaging: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+
+    def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> StochasticNewtonState:
+        return StochasticNewtonState(x0, x0, jnp.zeros_like(x0), jnp.zeros((), x0.dtype), jnp.zeros((), jnp.int32))
+
+    def step(self, oracle: Oracle, state: StochasticNewtonState, key: Key[Array, ""]) -> StochasticNewtonState:
+        new_loss, new_gradient = oracle.stochastic_value_and_gradient(state.x, key)
+        time = state.time + 1
+        momentum, memory, averaging = map(jax.nn.sigmoid, (self.momentum, self.loss_memory, self.averaging))
+        gradient = momentum * state.gradient + (1 - momentum) * new_gradient
+        loss = memory * state.loss + (1 - memory) * new_loss
+        damping = jnp.exp(self.log_floor) + jnp.exp(self.log_damping) * loss / (1 - memory**time)
+        slowness = 1.0 / (1.0 + time / jnp.exp(self.log_decay_time))
+        step = self.curvature.coordinates(gradient) / (self.curvature.spectrum + damping) / (1 - momentum**time)
+        step = slowness * jnp.exp(self.log_step) * step
+        step = step / jnp.maximum(1.0, split(step)[0] / (slowness * jnp.exp(self.log_radius)))
+        x = state.x - self.curvature.point(step)
+        average = state.average + (1 - averaging) * slowness * (x - state.average)
+        return StochasticNewtonState(x, average, gradient, loss, time)
+
+    def iterate(self, state: StochasticNewtonState) -> Float[Array, " d"]:
+        return state.average
