@@ -38,20 +38,23 @@ def learn(lesson: Lesson) -> LearnedStochasticNewton:
     )
     curvature = DenseCurvature.of(matrix)
     space = {
-        "log_step": (-2.3, -0.5),
-        "log_decay_time": (5.0, 7.0),
-        "log_floor": (-4.0, -0.7),
-        "log_damping": (-1.2, 0.7),
-        "log_radius": (-3.0, -0.9),
-        "momentum": (-0.4, 2.2),
-        "averaging": (0.0, 3.0),
+        "log_step": (-1.4, -0.2),
+        "log_decay_time": (4.0, 7.0),
+        "log_floor": (-4.0, -0.5),
+        "log_damping": (-0.8, 1.0),
+        "log_radius": (-2.8, -1.2),
+        "momentum": (-1.0, 1.0),
+        "averaging": (-0.5, 2.0),
+        "step_power": (0.0, 1.0),
+        "averaging_power": (0.3, 1.5),
+        "damping_power": (0.0, 2.0),
     }
     return tuned(  # pyright: ignore[reportReturnType]
         lesson,
         lambda **scalars: LearnedStochasticNewton(curvature, loss_memory=2.6, **scalars),
         space,
         problems=250,
-        candidates=16,
+        candidates=24,
         rounds=4,
     )
 

@@ -30,11 +30,12 @@ class LearnedStochasticNewton(Algorithm):
 
     With running means g and ℓ of stochastic gradient and loss, both corrected for their start at 0,
 
-    \[ x^{(t+1)} = x^{(t)} - \frac{\alpha}{1 + t/T} V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top g, \qquad
-       \mu = \mu_0 + \mu_1 \ell. \]
+    \[ x^{(t+1)} = x^{(t)} - \alpha\, \sigma^a\, V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top g, \qquad
+       \mu = (\mu_0 + \mu_1 \ell)\, \sigma^p, \qquad \sigma = \frac{1}{1 + t/T}. \]
 
-    Steps are no longer than a learned radius, which decays alike. h is the curvature (V, w), logarithms of the positive
-    numbers, and logits of the three memories.
+    Steps are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned share, times
+    \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of the other
+    numbers, and the logits of the three memories.
     """
 
     curvature: Curvature
@@ -46,6 +47,9 @@ class LearnedStochasticNewton(Algorithm):
     momentum: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     loss_memory: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     averaging: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    step_power: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=1.0)
+    averaging_power: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=1.0)
+    damping_power: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.0)
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> StochasticNewtonState:
         return StochasticNewtonState(x0, x0, jnp.zeros_like(x0), jnp.zeros((), x0.dtype), jnp.zeros((), jnp.int32))
@@ -58,11 +62,13 @@ class LearnedStochasticNewton(Algorithm):
         loss = memory * state.loss + (1 - memory) * new_loss
         damping = jnp.exp(self.log_floor) + jnp.exp(self.log_damping) * loss / (1 - memory**time)
         slowness = 1.0 / (1.0 + time / jnp.exp(self.log_decay_time))
+        damping = damping * slowness**self.damping_power
+        length = slowness**self.step_power
         step = self.curvature.coordinates(gradient) / (self.curvature.spectrum + damping) / (1 - momentum**time)
-        step = slowness * jnp.exp(self.log_step) * step
-        step = step / jnp.maximum(1.0, split(step)[0] / (slowness * jnp.exp(self.log_radius)))
+        step = length * jnp.exp(self.log_step) * step
+        step = step / jnp.maximum(1.0, split(step)[0] / (length * jnp.exp(self.log_radius)))
         x = state.x - self.curvature.point(step)
-        average = state.average + (1 - averaging) * slowness * (x - state.average)
+        average = state.average + (1 - averaging) * slowness**self.averaging_power * (x - state.average)
         return StochasticNewtonState(x, average, gradient, loss, time)
 
     def iterate(self, state: StochasticNewtonState) -> Float[Array, " d"]:

@@ -26,8 +26,9 @@ def average_curvature(
 ) -> Float[np.ndarray, "d d"]:
     r"""The mean of \(\nabla^2 h(x^{(t)}, \theta)\) over problems and some times of a teacher's trajectories.
 
-    h is the smooth part of the loss. What problems of a class have in common, and an algorithm need not find out anew on each. For points with a few
-    hundred coordinates: it takes as many gradients as there are coordinates for each problem and time.
+    h is the smooth part of the loss. What problems of a class have in common an algorithm need not find out anew on
+    each. For points with a few hundred coordinates: it takes as many gradients as there are coordinates for each
+    problem and time.
     """
     path = trajectories(teacher, problem_class, problems, horizon=max(*times, 1), key=key)
     points = jnp.asarray(path.iterates)[:, 0, jnp.asarray(times)]

@@ -80,7 +80,7 @@ class Recipe(eqx.Module):
             return total / jnp.maximum(jnp.sum(segments.counts), 1), segments
 
         (value, segments), gradient = jax.value_and_grad(cost, has_aux=True)(learner.parameters)
-        usable = jnp.isfinite(optax.global_norm(gradient))
+        usable = jnp.isfinite(optax.tree.norm(gradient))
         parameters, optimizer_state = self._descend(learner, gradient, usable)
         average = jax.tree.map(
             lambda mean, new: self.averaging * mean + (1 - self.averaging) * new, learner.average, parameters

@@ -13,40 +13,42 @@ Report = Callable[["Check"], None]
 class Check(NamedTuple):
     """A look at the algorithm during training, on the validation problems.
 
-    `objective` is its mean since the last check, `holds` the share of problems on which the constraint's property
-    holds, `setback` what went wrong ("dead" or "diverged"), if anything did.
+    `objective` is its mean since the last check (none before training), `holds` the share of problems on which the
+    constraint's property holds, `setback` what went wrong ("dead" or "diverged"), if anything did.
     """
 
     step: int
-    objective: float
+    objective: float | None
     mean: float
     median: float
     solved: float
     holds: float
-    best: bool
-    setback: str
+    best: bool = False
+    setback: str = ""
     seconds: float = 0.0
 
     def __str__(self) -> str:
+        objective = "" if self.objective is None else f"objective {self.objective:8.4f}  "
         flag = f"  {self.setback}, back to the best" if self.setback else "  best" if self.best else ""
         return (
-            f"step {self.step:>7}  objective {self.objective:8.4f}  solved {self.solved:6.1%}  "
+            f"step {self.step:>7}  {objective}solved {self.solved:6.1%}  "
             f"stopping time {self.mean:7.1f} (median {self.median:g}){flag}"
         )
 
 
 @dataclass(frozen=True)
 class History:
-    """All checks so far."""
+    """All checks so far, the first one before training."""
 
-    checks: tuple[Check, ...] = ()
+    checks: tuple[Check, ...]
 
     def __len__(self) -> int:
         return len(self.checks)
 
     @property
-    def best(self) -> Check | None:
-        return next((check for check in reversed(self.checks) if check.best), None)
+    def best(self) -> Check:
+        """The check at which the best point so far was seen; the first is that of the point training begins with."""
+        return next(check for check in reversed(self.checks) if check.best)
 
     @property
     def setbacks(self) -> int:
@@ -64,11 +66,10 @@ class History:
         def rank(check: Check) -> tuple[float, float]:
             return min(check.holds, at_least), -check.mean
 
-        return self.best is None or rank(check) > rank(self.best)
+        return rank(check) > rank(self.best)
 
     def after(self, check: Check, seconds: float) -> History:
-        before = self.checks[-1].seconds if self.checks else 0.0
-        return History((*self.checks, check._replace(seconds=before + seconds)))
+        return History((*self.checks, check._replace(seconds=self.checks[-1].seconds + seconds)))
 
 
 @contextmanager

@@ -150,10 +150,12 @@ class Course(NamedTuple):
 
     def run(self, parameters: Any, checks: int, checkpoint: Checkpoint) -> Trained:
         learner = self.recipe.begin(parameters, self.problems_for(0), self.key)
-        best, history = parameters, History()
+        best = parameters
         if checkpoint.exists:
             (learner, best), history = checkpoint.load((learner, best))
-        while len(history) < checks and history.setbacks < PATIENCE:
+        else:
+            history = History((self._look(parameters, 0, None)._replace(best=True),))
+        while len(history) <= checks and history.setbacks < PATIENCE:
             started = time.perf_counter()
             learner, best, check = self._stretch(learner, best, history)
             history = history.after(check, seconds=time.perf_counter() - started)
@@ -161,8 +163,8 @@ class Course(NamedTuple):
             self.report(history.checks[-1])
         if history.setbacks >= PATIENCE:
             warnings.warn(
-                f"training ended after {len(history)} of {checks} checks: set back {PATIENCE} times in a row without "
-                "finding a better point; a smaller learning rate may help.",
+                f"training ended after {len(history) - 1} of {checks} checks: set back {PATIENCE} times in a row "
+                "without finding a better point; a smaller learning rate may help.",
                 stacklevel=4,
             )
         return Trained(self.recipe.algorithm(best), history.checks)
@@ -172,22 +174,17 @@ class Course(NamedTuple):
         pool = self.problems_for(len(history))
         learner, tally = advance((self.recipe, pool, self.key), learner, self.stretch)
         candidate = learner.average if self.recipe.averaging else learner.parameters
-        times, solved, holds = self.examine(candidate)
-        check = Check(
-            step=int(learner.step),
-            objective=float(tally.value / max(int(tally.steps), 1)),
-            mean=float(times.mean()),
-            median=float(np.median(times)),
-            solved=solved,
-            holds=holds,
-            best=False,
-            setback=_went_astray(tally, self.stretch, solved, history),
-        )
+        check = self._look(candidate, int(learner.step), float(tally.value / max(int(tally.steps), 1)))
+        check = check._replace(setback=_went_astray(tally, self.stretch, check, history.best))
         if history.is_best(check, self.at_least):
             best, check = candidate, check._replace(best=True)
         elif check.setback:
             learner = self.recipe.again(learner, best, pool, self.key)
         return learner, best, check
+
+    def _look(self, parameters: Any, step: int, objective: float | None) -> Check:
+        times, solved, holds = self.examine(parameters)
+        return Check(step, objective, float(times.mean()), float(np.median(times)), solved, holds)
 
 
 def imitate(
@@ -241,10 +238,10 @@ def as_objective(objective: Objective | Functional | None) -> Objective:
     return objective
 
 
-def _went_astray(tally: Tally, steps: int, solved: float, history: History) -> str:
+def _went_astray(tally: Tally, steps: int, check: Check, best: Check) -> str:
     """What is wrong, in a word, if training cannot be expected to recover by itself."""
     if tally.moved < 0.01 * steps:
         return "dead"
-    if tally.left_out > 0.5 * steps or (history.best is not None and solved < history.best.solved - 0.5):
+    if tally.left_out > 0.5 * steps or check.solved < best.solved - 0.5:
         return "diverged"
     return ""

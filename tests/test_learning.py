@@ -1,0 +1,251 @@
+"""Learning: objectives, imitation, training that can be killed, prior and posterior."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from classes import Bowls
+
+import loa
+from loa.learning import Imitation, OneStepContraction, OverSegments, langevin_support, mode, posterior_on, prior_on
+from loa.learning.objective import Slot
+from loa.learning.prior import _Noise, _noise
+
+KEY = jax.random.key(0)
+BOWLS = Bowls()
+CRITERION = loa.loss_below(1e-6)
+SETTING = dict(criterion=CRITERION, horizon=300)
+
+
+class Descent(loa.Algorithm):
+    """Gradient descent whose step size is learned on a logarithmic scale, with momentum."""
+
+    log_step: jax.Array = eqx.field(converter=jnp.asarray)
+    momentum: jax.Array = eqx.field(converter=jnp.asarray, default=0.0)
+
+    def init(self, oracle, x0):
+        return x0, x0
+
+    def step(self, oracle, state, key):
+        x, before = state
+        return x - jnp.exp(self.log_step) * oracle.gradient(x) + self.momentum * (x - before), x
+
+    def iterate(self, state):
+        return state[0]
+
+
+START = Descent(np.log(0.1))
+
+
+def slot_at(x, problem):
+    x = jnp.asarray(x)
+    return Slot(jnp.asarray(problem), (x, x), jnp.zeros((), jnp.int32))
+
+
+def test_one_step_contraction_is_the_ratio_of_losses():
+    problem, x = np.array([0.1, 0.2, 0.5, 1.0]), np.array([1.0, -2.0, 0.5, 3.0])
+    segment = OverSegments(OneStepContraction())(START, BOWLS, CRITERION, slot_at(x, problem), KEY)
+    after = x - 0.1 * problem * x
+    np.testing.assert_allclose(segment.value, np.sum(problem * after**2) / np.sum(problem * x**2), rtol=1e-6)
+    assert segment.counts
+
+
+def test_several_steps_give_the_mean_and_its_logarithm():
+    problem, x = np.array([0.1, 0.2, 0.5, 1.0]), np.array([1.0, -2.0, 0.5, 3.0])
+    losses = [np.sum(problem * ((1 - 0.1 * problem) ** t * x) ** 2) for t in range(4)]
+    ratios = np.divide(losses[1:], losses[:-1])
+    for logarithmic, expected in ((False, ratios.mean()), (True, np.log(ratios).mean())):
+        objective = OverSegments(OneStepContraction(logarithmic=logarithmic), length=3)
+        value = objective(START, BOWLS, CRITERION, slot_at(x, problem), KEY).value
+        np.testing.assert_allclose(value, expected, rtol=1e-5)
+
+
+def test_steps_from_solved_points_do_not_count():
+    solved = slot_at(np.full(4, 1e-5), np.ones(4))
+    assert not OverSegments(OneStepContraction())(START, BOWLS, CRITERION, solved, KEY).counts
+    # from 2e-3, two steps of size 0.9 reach a loss below 1e-6; the third is not counted
+    objective = OverSegments(OneStepContraction(), length=3)
+    value = objective(Descent(np.log(0.9)), BOWLS, CRITERION, slot_at(np.full(4, 2e-3), np.ones(4)), KEY).value
+    np.testing.assert_allclose(value, 0.01, rtol=1e-4)
+
+
+def test_the_objective_is_differentiated_through_all_steps():
+    slot = slot_at([1.0, -2.0, 0.5, 3.0], [0.1, 0.2, 0.5, 1.0])
+    objective = OverSegments(OneStepContraction(), length=4)
+
+    def value(log_step):
+        return objective(Descent(log_step, 0.5), BOWLS, CRITERION, slot, KEY).value
+
+    difference = (value(np.log(0.1) + 1e-2) - value(np.log(0.1) - 1e-2)) / 2e-2
+    np.testing.assert_allclose(jax.grad(value)(np.log(0.1)), difference, rtol=1e-2)
+
+
+def test_imitation_of_the_same_algorithm_costs_nothing():
+    slot = slot_at([1.0, -2.0, 0.5, 3.0], [0.1, 0.2, 0.5, 1.0])
+    teacher = loa.GradientDescent(0.1)
+    assert float(Imitation(teacher)(START, BOWLS, CRITERION, slot, KEY).value) < 1e-10
+    assert float(Imitation(teacher)(Descent(np.log(0.2)), BOWLS, CRITERION, slot, KEY).value) > 0.1
+
+
+class Plain(loa.Algorithm):
+    log_step: jax.Array = eqx.field(converter=jnp.asarray)
+
+    def init(self, oracle, x0):
+        return x0
+
+    def step(self, oracle, state, key):
+        return state - jnp.exp(self.log_step) * oracle.gradient(state)
+
+
+def test_imitation_finds_the_step_size_of_its_teacher():
+    options = dict(key=KEY, steps=400, learning_rate=1e-2, length=2, **SETTING)
+    taught = loa.imitate(Plain(np.log(0.1)), loa.GradientDescent(0.3), BOWLS, **options)
+    assert abs(float(jnp.exp(taught.log_step)) - 0.3) < 0.01
+
+
+def run(progress=False, **changes):
+    options = dict(key=KEY, steps=400, checks=4, learning_rate=3e-2, validation=64, batch=16, pool=64) | SETTING
+    return loa.train(START, BOWLS, progress=progress, **(options | changes))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return run()
+
+
+def stopping_time(algorithm):
+    problems = BOWLS.draw(jax.random.key(7), 200)
+    return loa.evaluate(algorithm, BOWLS, problems, key=KEY, **SETTING)["stopping_time"].mean()
+
+
+def test_training_makes_unseen_problems_faster(trained):
+    assert stopping_time(trained.algorithm) < 0.5 * stopping_time(START)
+
+
+def test_training_returns_the_best_point_it_had(trained):
+    good = [check.mean for check in trained.history if check.holds >= 0.95]
+    assert trained.best.mean == min(good)
+
+
+def test_training_is_deterministic_and_depends_on_the_key(trained):
+    assert eqx.tree_equal(run().algorithm, trained.algorithm)
+    assert not eqx.tree_equal(run(key=jax.random.key(1)).algorithm, trained.algorithm)
+
+
+def test_a_killed_run_resumes_to_the_same_bits(trained, tmp_path):
+    class Killed(Exception):
+        pass
+
+    def kill(check):
+        if check.step == 200:
+            raise Killed
+
+    path = tmp_path / "training.checkpoint"
+    with pytest.raises(Killed):
+        run(progress=kill, checkpoint=path)
+    seen = []
+    resumed = run(progress=lambda check: seen.append(check.step), checkpoint=path)
+    assert seen == [300, 400]
+    assert eqx.tree_equal(resumed.algorithm, trained.algorithm)
+    assert [check[:8] for check in resumed.history] == [check[:8] for check in trained.history]
+    assert [file.name for file in tmp_path.iterdir()] == ["training.checkpoint"]
+    with pytest.raises(ValueError, match="checkpoint of another training run"):
+        run(learning_rate=1e-2, checkpoint=path)
+
+
+def test_a_constraint_decides_which_point_is_kept():
+    """No point solves a problem in one step: the constraint cannot be met, the mean decides."""
+    impossible = loa.Indicator("at once", lambda tau: tau <= 1)
+    found = run(constraint=impossible)
+    assert found.best.mean == min(check.mean for check in found.history)
+
+
+class Lifeless(Descent):
+    """A network with all units dead: nothing moves, no derivative."""
+
+    def step(self, oracle, state, key):
+        return state[0] - 0.0 * self.log_step * oracle.gradient(state[0]), state[0]
+
+
+def test_a_dead_algorithm_is_noticed_and_ends_the_training():
+    with pytest.warns(UserWarning, match="set back 3 times"):
+        dead = loa.train(Lifeless(0.0), BOWLS, key=KEY, steps=1000, checks=10, validation=8, batch=4, pool=8, **SETTING)
+    assert [check.setback for check in dead.history] == ["", "dead", "dead", "dead"]
+
+
+def test_a_diverged_training_goes_back_to_the_best_point():
+    """A rate so large that no check is as good as the beginning."""
+    good = Descent(np.log(0.9))
+    options = dict(key=KEY, steps=400, checks=4, learning_rate=100.0, averaging=0.0, validation=64, batch=16, pool=64)
+    with pytest.warns(UserWarning, match="set back 3 times"):
+        wild = loa.train(good, BOWLS, **options, **SETTING)
+    assert [check.setback for check in wild.history] == ["", "diverged", "diverged", "diverged"]
+    assert eqx.tree_equal(wild.algorithm, good)
+
+
+def test_progress_is_plain_lines_in_a_log(capsys):
+    run(progress=True)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("training: step")]
+    assert len(lines) == 4
+    assert "solved" in lines[-1]
+    assert "left" in lines[-1]
+
+
+def test_langevin_noise_has_the_variance_of_its_step_size():
+    transformation = _noise(lambda step: jnp.asarray(1e-4), KEY)
+    gradient = jnp.full(20_000, 2.0)
+    update, state = transformation.update(gradient, _Noise(jnp.asarray(3), jnp.asarray(1)))
+    move = 1e-4 * np.asarray(update)
+    assert abs(move.std() / 1e-2 - 1) < 5 / np.sqrt(2 * 20_000)
+    assert abs(move.mean() - 1e-4) < 5 * 1e-2 / np.sqrt(20_000)
+    assert int(state.step) == 4
+
+
+@pytest.fixture(scope="module")
+def support(trained):
+    problems = BOWLS.draw(jax.random.key(3), 40)
+    return langevin_support(
+        trained.algorithm, BOWLS, problems, key=KEY, size=12, chains=4, thinning=5, step_size=1e-4, batch=8, **SETTING
+    )
+
+
+def test_the_support_of_the_prior_satisfies_the_constraint(trained, support):
+    assert len(support) == 12
+    assert eqx.tree_equal(support[0], trained.algorithm)
+    steps = np.asarray(support.algorithms.log_step)
+    assert len(np.unique(steps)) == 12
+    assert np.abs(steps - steps[0]).max() < 0.2
+    problems = BOWLS.draw(jax.random.key(3), 40)
+    solved = loa.evaluate(support, BOWLS, problems, key=KEY, **SETTING).outcome == "solved"
+    assert (solved.mean(axis=(1, 2)) >= 0.95).all()
+
+
+def test_a_constraint_that_no_neighbour_satisfies_is_an_error(trained):
+    never = loa.Indicator("never", lambda tau: tau < 0)
+    with pytest.raises(ValueError, match="only 1 of 8 points"):
+        langevin_support(
+            trained.algorithm,
+            BOWLS,
+            BOWLS.draw(KEY, 4),
+            key=KEY,
+            size=8,
+            chains=8,
+            thinning=1,
+            constraint=never,
+            **SETTING,
+        )
+
+
+def test_prior_and_posterior_are_gibbs_distributions(support):
+    values = np.random.default_rng(0).uniform(0, 300, (12, 40, 1))
+    prior = prior_on(support, values, cap=300.0, num_posterior=100)
+    posterior = posterior_on(prior, values[:, ::-1], cap=300.0)
+    factors = np.log1p(-prior.lam * values[..., 0] / 300.0).sum(axis=1)
+    expected = np.exp(2 * factors - 2 * factors.max())
+    np.testing.assert_allclose(posterior.stack.weights, expected / expected.sum(), rtol=1e-8)
+    index, algorithm = mode(posterior.stack)
+    assert index == np.argmax(factors)
+    assert eqx.tree_equal(algorithm, support[index])
+    with pytest.raises(ValueError, match="no weights"):
+        mode(support)

@@ -1,0 +1,82 @@
+"""Saved algorithms: the same after a round trip, whole or not at all, and those that ship."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import loa
+from loa.learned import DenseCurvature, LearnedLasso, LearnedQuasiNewton
+
+KEY = jax.random.key(0)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        loa.FISTA(restart=False),
+        loa.HeavyBall(0.1, 0.9),
+        LearnedLasso(key=KEY),
+        LearnedQuasiNewton(DenseCurvature.of(np.diag([1.0, 2.0])), 0.0, 1.0, 0.5, memory=7),
+    ],
+    ids=lambda algorithm: type(algorithm).__name__,
+)
+def test_a_round_trip_changes_nothing(algorithm, tmp_path):
+    path = tmp_path / "algorithm.eqx"
+    loa.save(path, algorithm, {"seed": 3})
+    assert eqx.tree_equal(loa.load(path), algorithm)
+    assert loa.provenance(path) == {"seed": 3}
+    assert [file.name for file in tmp_path.iterdir()] == ["algorithm.eqx"]
+
+
+class Unsaveable(loa.GradientDescent):
+    function: object = eqx.field(static=True, default=print)
+
+
+def test_what_cannot_be_saved_leaves_no_file(tmp_path):
+    with pytest.raises(TypeError, match="cannot be saved"):
+        loa.save(tmp_path / "algorithm.eqx", Unsaveable(0.1))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "algorithm.eqx"
+    loa.save(path, loa.GradientDescent(0.1))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match=r"algorithm\.eqx is not an algorithm saved by loa"):
+        loa.load(path)
+
+
+def test_an_unknown_name_lists_those_that_ship():
+    with pytest.raises(FileNotFoundError, match="no-such"):
+        loa.load("no-such")
+
+
+def test_a_class_that_is_not_an_algorithm_is_refused(tmp_path):
+    path = tmp_path / "algorithm.eqx"
+    content = '{"algorithm": {"class": "pathlib:Path", "fields": {}}, "provenance": {}}'
+    with path.open("wb") as file:
+        np.savez(file, content=np.array(content))
+    with pytest.raises(TypeError, match="not the class of an algorithm"):
+        loa.load(path)
+
+
+@pytest.mark.parametrize("name", loa.shipped())
+def test_a_shipped_algorithm_does_what_its_provenance_says(name):
+    """On a tenth of the test problems; the tolerance is five standard errors of a mean over these."""
+    provenance = loa.provenance(name)
+    experiment = loa.experiments.get(provenance["experiment"])
+    assert {"seed", "sizes", "commit", "versions", "seconds", "test"} <= set(provenance)
+    size = {"images": 2, "stochastic-network": 25}.get(experiment.name, 50)
+    times = loa.evaluate(
+        loa.load(name),
+        experiment.problem_class,
+        experiment.draw("test", provenance["seed"], size),
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=KEY,
+    )["stopping_time"]
+    claimed = provenance["test"]["learned"]
+    spread = max(claimed["q95"] - claimed["median"], 1.0)
+    assert abs(times.mean() - claimed["mean"]) < 5 * spread / jnp.sqrt(size)
