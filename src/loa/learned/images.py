@@ -87,7 +87,8 @@ class CompactState(NamedTuple):
 class CompactImages(Algorithm):
     r"""\(x^{(t+1)} = x - \frac{w_1}{L} \nabla\ell(x) + w_2 (x - x^{(t-1)})\), with two learned weights.
 
-    They come from the change of the logarithm of the loss, and the logarithms of the norms of gradient and last step.
+    They come from the change of the logarithm of the loss, the logarithms of the norms of gradient and last step, and a
+    constant, which stands for the bias.
     Much cheaper than `LearnedImages`, and more reliable to train.
     """
 

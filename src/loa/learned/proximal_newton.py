@@ -29,9 +29,10 @@ class LearnedProximalNewton(Algorithm):
     acts on each coordinate alone and has slope D there:
 
     \[ \big(I - D (I - \beta B) + \beta \mu I\big)\, (x^{(t+1)} - x^{(t)}) = -F(x^{(t)}), \qquad
-       \mu = \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
+       \mu = 10^{-6} + \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
 
-    The caution κ grows where \(\|F\|\) does, and falls where it falls, by learned factors. The points where F = 0 are
+    The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays between
+    \(e^{-7}\) and \(e^7\). The points where F = 0 are
     the solutions, whatever B is. One gradient and one proximal mapping per step. h is B, \(\log \mu_1\), p, and the
     logarithms of the two factors.
     """

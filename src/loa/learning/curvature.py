@@ -15,6 +15,9 @@ from ..algorithms.algorithm import Algorithm
 from ..kernels import trajectories
 from ..problems.problem_class import ProblemClass
 
+LARGEST = 3000
+"""Coordinates of a point: the matrix then takes 72 MB."""
+
 
 def average_curvature(
     problem_class: ProblemClass,
@@ -30,8 +33,15 @@ def average_curvature(
     each. For points with a few hundred coordinates: it takes as many gradients as there are coordinates for each
     problem and time.
     """
+    if not times or min(times) < 0:
+        raise ValueError(f"times must be at least one number of steps, 0 or more, got {list(times)}.")
     path = trajectories(teacher, problem_class, problems, horizon=max(*times, 1), key=key)
     points = jnp.asarray(path.iterates)[:, 0, jnp.asarray(times)]
+    if points.ndim != 3 or points.shape[-1] > LARGEST:
+        raise ValueError(
+            f"a dense average curvature is for points that are vectors of at most {LARGEST} coordinates, got points of "
+            f"shape {points.shape[2:]}."
+        )
     return np.asarray(_mean_hessian(problem_class, problems, points))
 
 
