@@ -18,6 +18,7 @@ from test_networks import in_numpy
 import loa
 from loa import learned
 from loa.learned import DenseCurvature, DiagonalCurvature, LearnedProximalNewton, LearnedQuasiNewton
+from loa.learned.proximal_newton import factor_of
 from loa.learned.spectral import _cosines
 from loa.learning import average_curvature
 from loa.networks import CoordinateNetwork
@@ -237,7 +238,7 @@ def test_dense_curvature_is_the_matrix_without_negative_eigenvalues():
 def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
     problem_class, problem, (A, b, weight, beta) = small_lasso()
     B, eye = 0.2 * A.T @ A + 0.1 * np.eye(9), np.eye(9)
-    algorithm = LearnedProximalNewton(jnp.asarray(B), np.log(0.5), 0.6, 0.7, -0.4)
+    algorithm = LearnedProximalNewton(factor_of(B), np.log(0.5), 0.6, 0.7, -0.4)
     caution, before, grown = 0.0, np.inf, []
     for x, after in pairwise(points(algorithm, problem_class, problem, problem_class.start_point, 10)):
         ahead = x - beta * A.T @ (A @ x - b)
@@ -252,8 +253,9 @@ def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
 
     solution = points(loa.FISTA(), problem_class, problem, problem_class.start_point, 3000)[-1]
     assert 0 < np.sum(solution != 0) < 9
-    for curvature in (jnp.eye(9) + jnp.ones((9, 9)), jnp.asarray(A.T @ A)):
-        algorithm = eqx.tree_at(lambda a: a.curvature, algorithm, curvature)
+    assert factor_of(A.T @ A).shape == (6, 9)
+    for curvature in (np.eye(9) + 1.0, A.T @ A):
+        algorithm = eqx.tree_at(lambda a: a.factor, algorithm, factor_of(curvature))
         path = points(algorithm, problem_class, problem, jnp.asarray(solution), 60)
         assert_allclose(path, np.broadcast_to(solution, path.shape), rtol=0, atol=1e-10)
     assert_allclose(points(algorithm, problem_class, problem, problem_class.start_point, 60)[-1], solution, atol=1e-10)
@@ -265,17 +267,18 @@ def test_stochastic_newton_is_damped_momentum_and_shows_its_average():
     root = np.random.default_rng(3).normal(size=(4, 4))
     matrix, radius, T = root @ root.T, 1.5, 5.0
     logs, logits = np.log([0.7, T, 0.3, 0.2, radius]), np.log([0.8 / 0.2, 0.6 / 0.4, 0.5 / 0.5])
-    algorithm = learned.LearnedStochasticNewton(DenseCurvature.of(matrix), *logs, *logits)
+    algorithm = learned.LearnedStochasticNewton(DenseCurvature.of(matrix), *logs, *logits, 0.6, 0.9, 1.2)
     states, estimate = run(algorithm, problem_class, problem, jnp.zeros(4), 6), estimates(problem_class, problem)
     (x, average, g), running_loss, shortened = np.zeros((3, 4)), 0.0, []
     for t, key in enumerate(jax.random.split(KEY, 6), start=1):
         loss, gradient = estimate(x, key)
         g, running_loss = 0.8 * g + 0.2 * gradient, 0.6 * running_loss + 0.4 * loss
-        damping, slowness = 0.3 + 0.2 * running_loss / (1 - 0.6**t), 1 / (1 + t / T)
+        sigma = 1 / (1 + t / T)
+        damping, slowness = (0.3 + 0.2 * running_loss / (1 - 0.6**t)) * sigma**1.2, sigma**0.6
         move = -0.7 * slowness * np.linalg.solve(matrix + damping * np.eye(4), g / (1 - 0.8**t))
         shortened.append(norm(move) > slowness * radius)
         x = x + move * min(1, slowness * radius / norm(move))
-        average = average + 0.5 * slowness * (x - average)
+        average = average + 0.5 * sigma**0.9 * (x - average)
         assert_allclose(states.x[t], x, rtol=1e-10)
         assert_allclose(algorithm.iterate(states)[t], average, rtol=1e-10)
     assert set(shortened) == {True, False}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 
 from ..algorithms import FISTA, ProximalGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
 from ..learned import LearnedLasso, LearnedProximalNewton
+from ..learned.proximal_newton import factor_of
 from ..learning import average_curvature
 from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
@@ -36,10 +36,11 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
     """All problems of the class have the same curvature: learned, it makes Newton's method possible."""
     experiment = lesson.experiment
     matrix = average_curvature(experiment.problem_class, lesson.problems(8), teacher=FISTA(), times=[0], key=lesson.key)
+    factor = factor_of(matrix)
     space = {"log_damping": (-2.3, 2.3), "power": (0.2, 1.0), "log_up": (0.0, 2.0), "log_down": (-1.2, 0.0)}
     return tuned(  # pyright: ignore[reportReturnType]
         lesson,
-        lambda **scalars: LearnedProximalNewton(jnp.asarray(matrix), **scalars),
+        lambda **scalars: LearnedProximalNewton(factor, **scalars),
         space,
         problems=64,
         candidates=64,

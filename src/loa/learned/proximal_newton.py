@@ -7,6 +7,8 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
@@ -25,19 +27,18 @@ class ProximalNewtonState(NamedTuple):
 class LearnedProximalNewton(Algorithm):
     r"""Newton's method on \(F(x) = x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x)) = 0\), β = 1/L.
 
-    The Jacobian of F takes the learned average curvature B of the smooth part h for its Hessian; the proximal mapping
-    acts on each coordinate alone and has slope D there:
+    The Jacobian of F takes the learned average curvature \(B = R^\top R\) of the smooth part h for its Hessian; the
+    proximal mapping acts on each coordinate alone and has slope D there:
 
     \[ \big(I - D (I - \beta B) + \beta \mu I\big)\, (x^{(t+1)} - x^{(t)}) = -F(x^{(t)}), \qquad
        \mu = 10^{-6} + \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
 
-    The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays between
-    \(e^{-7}\) and \(e^7\). The points where F = 0 are
-    the solutions, whatever B is. One gradient and one proximal mapping per step. h is B, \(\log \mu_1\), p, and the
-    logarithms of the two factors.
+    The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays within
+    \(e^{\pm 7}\). The points where F = 0 are the solutions, whatever B is. One gradient and one proximal mapping per
+    step. h is R, \(\log \mu_1\), p, and the logarithms of the two factors.
     """
 
-    curvature: Float[Array, "d d"]
+    factor: Float[Array, "r d"]
     log_damping: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     power: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     log_up: Float[Array, ""] = eqx.field(converter=jnp.asarray)
@@ -56,8 +57,22 @@ class LearnedProximalNewton(Algorithm):
         change = jnp.where(length < state.previous_norm, self.log_down, self.log_up)
         log_caution = jnp.clip(state.log_caution + change, -7.0, 7.0)
         damping = 1e-6 + jnp.exp(log_caution + self.log_damping + self.power * jnp.log(jnp.maximum(length, 1e-30)))
-        jacobian = slope[:, None] * (beta * self.curvature) + jnp.diag(1.0 - slope + beta * damping)
-        return ProximalNewtonState(x - jnp.linalg.solve(jacobian, residual), length, log_caution)
+        move = self._solve(slope, 1.0 - slope + beta * damping, beta, residual)
+        return ProximalNewtonState(x - move, length, log_caution)
+
+    def _solve(self, slope: Array, diagonal: Array, beta: Scalar, right: Array) -> Float[Array, " d"]:
+        r"""The solution of \((\mathrm{diag}(e) + eta D R^	op R)\, z = f\), by a system of r equations (Woodbury)."""
+        weights = beta * slope / diagonal
+        small = (self.factor * weights) @ self.factor.T + jnp.eye(len(self.factor), dtype=right.dtype)
+        inner = cho_solve(cho_factor(small), self.factor @ (right / diagonal))
+        return right / diagonal - weights * (inner @ self.factor)
 
     def iterate(self, state: ProximalNewtonState) -> Float[Array, " d"]:
         return state.x
+
+
+def factor_of(matrix: Float[np.ndarray, "d d"]) -> Float[Array, "r d"]:
+    r"""R with as few rows as possible such that \(R^\top R\) is the matrix, without its negative eigenvalues."""
+    spectrum, basis = np.linalg.eigh(np.asarray(matrix))
+    kept = spectrum > 1e-10 * spectrum.max()
+    return jnp.asarray((basis[:, kept] * np.sqrt(spectrum[kept])).T)
