@@ -61,6 +61,15 @@ def test_several_steps_give_the_mean_and_its_logarithm():
         np.testing.assert_allclose(value, expected, rtol=1e-5)
 
 
+def test_a_step_that_diverges_counts_by_its_logarithm():
+    wild, slot = Descent(np.log(1e3)), slot_at(np.ones(4), np.ones(4))
+    values = [
+        float(OverSegments(OneStepContraction(tempered=tempered))(wild, BOWLS, CRITERION, slot, KEY).value)
+        for tempered in (True, False)
+    ]
+    np.testing.assert_allclose(values, [1 + np.log(999.0**2), 999.0**2], rtol=1e-6)
+
+
 def test_steps_from_solved_points_do_not_count():
     solved = slot_at(np.full(4, 1e-5), np.ones(4))
     assert not OverSegments(OneStepContraction())(START, BOWLS, CRITERION, solved, KEY).counts

@@ -23,11 +23,13 @@ from ..problems.problem_class import ProblemClass
 class OneStepContraction(Functional):
     r"""The mean over steps of \(v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\), the paper's training objective.
 
-    Over a single step this is the paper's; over more it is differentiated through all of them. With `logarithmic` the
-    mean of the logarithms is taken, which does not let one bad step outweigh many good ones.
+    Over a single step this is the paper's; over more it is differentiated through all of them. So that one step that
+    diverges does not outweigh all others, a ratio r above 1 counts as 1 + log r unless `tempered` is false. With
+    `logarithmic` the mean of log r is taken.
     """
 
     gap: gaps.Gap = eqx.field(static=True, default=gaps.loss)
+    tempered: bool = eqx.field(static=True, kw_only=True, default=True)
     logarithmic: bool = eqx.field(static=True, kw_only=True, default=False)
     name: str = eqx.field(static=True, kw_only=True, default="contraction")
 
@@ -39,7 +41,10 @@ class OneStepContraction(Functional):
         before, total = carry
         gap = record.gap(self.gap)
         ratio = jnp.where(before > 0, gap / jnp.where(before > 0, before, 1.0), 0.0)
-        return gap, total + (jnp.log(jnp.maximum(ratio, 1e-30)) if self.logarithmic else ratio)
+        logarithm = jnp.log(jnp.maximum(ratio, 1e-30))
+        if self.logarithmic:
+            return gap, total + logarithm
+        return gap, total + (jnp.where(ratio > 1, 1.0 + logarithm, ratio) if self.tempered else ratio)
 
     def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
         return carry[1] / jnp.maximum(end.time, 1)
