@@ -1,4 +1,4 @@
-"""Write docs/speed.md and docs/baselines.md from the JSON in benchmarks/results.
+"""Write docs/speed.md, docs/baselines.md and docs/learned.md from benchmarks/results and the shipped algorithms.
 
 To measure anew:  for b in throughput heavy_tails memory scaling startup classical_speed; do
                       python $b.py > results/$b.json; done
@@ -7,6 +7,8 @@ To measure anew:  for b in throughput heavy_tails memory scaling startup classic
 
 import json
 from pathlib import Path
+
+import loa
 
 HERE = Path(__file__).parent
 
@@ -85,6 +87,35 @@ were measured outside this project.
 """
 
 
+LEARNED = """# Learned algorithms
+
+Written by `benchmarks/report.py` from the provenance of the algorithms that ship with loa (`loa.provenance(name)`),
+each learned and measured by `loa train` on 2 shared cores. Test problems were not seen by learning; unsolved ones count
+as the horizon. Oracle calls are those for values, gradients, proximal mappings and stochastic gradients together; times
+are those of a whole batch divided by its size, and rough.
+"""
+
+
+def learned_table(name: str) -> str:
+    """One section of docs/learned.md."""
+    provenance = loa.provenance(name)
+    lines = [
+        f"## {name}",
+        "",
+        f"Learned in {provenance['seconds'] / 60:.1f} minutes, seed {provenance['seed']}, "
+        f"commit {provenance['commit']}, jax {provenance['versions']['jax']}.",
+        "",
+        "| algorithm | mean | median | q95 | CVaR95 | solved | oracle calls | ms per problem |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for algorithm, numbers in provenance["test"].items():
+        times = " | ".join(f"{numbers[key]:.4g}" for key in ("mean", "median", "q95", "cvar95"))
+        rest = f"{numbers['solved']:.1%} | {numbers['oracle_calls']:.4g} | {1e3 * numbers['seconds_per_problem']:.3g}"
+        shown = f"**{algorithm}**" if algorithm == "learned" else algorithm
+        lines.append(f"| {shown} | {times} | {rest} |")
+    return "\n".join(lines)
+
+
 def classical_row(name: str, numbers: dict) -> str:
     """One method of the table in docs/speed.md."""
     times = [
@@ -122,6 +153,8 @@ def main() -> None:
     tables = dict(curve="\n".join(rows), classical="\n".join(classical))
     page = PAGE.format(**results, **results["throughput"]["machine"], **tables)
     (HERE.parent / "docs" / "speed.md").write_text(page)
+    sections = [LEARNED.rstrip(), *map(learned_table, loa.shipped())]
+    (HERE.parent / "docs" / "learned.md").write_text("\n\n".join(sections) + "\n")
     tables = [baselines_table(numbers) for name, numbers in sorted(results.items()) if name.startswith("baselines-")]
     (HERE.parent / "docs" / "baselines.md").write_text("\n\n".join([BASELINES.rstrip(), *tables]) + "\n")
 
