@@ -90,6 +90,8 @@ def train(
     """
     check_key(key)
     steps, checks = whole_number("steps", steps), whole_number("checks", checks)
+    if steps < checks:
+        raise ValueError(f"there cannot be more checks than steps, got {checks} checks of {steps} steps.")
     objective = as_objective(objective)
     key, validation_key, run_key = (jax.random.fold_in(key, number) for number in range(3))
     if isinstance(validation, int):
