@@ -2,7 +2,6 @@
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -64,7 +63,7 @@ def test_a_class_that_is_not_an_algorithm_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", loa.shipped())
 def test_a_shipped_algorithm_does_what_its_provenance_says(name):
-    """On a tenth of the test problems; the tolerance is five standard errors of a mean over these."""
+    """On some of the test problems; the tolerance is five standard errors of a mean over these, and a step."""
     provenance = loa.provenance(name)
     experiment = loa.experiments.get(provenance["experiment"])
     assert {"seed", "sizes", "commit", "versions", "seconds", "test"} <= set(provenance)
@@ -78,5 +77,5 @@ def test_a_shipped_algorithm_does_what_its_provenance_says(name):
         key=KEY,
     )["stopping_time"]
     claimed = provenance["test"]["learned"]
-    spread = max(claimed["q95"] - claimed["median"], 1.0)
-    assert abs(times.mean() - claimed["mean"]) < 5 * spread / jnp.sqrt(size)
+    assert abs(times.mean() - claimed["mean"]) < 5 * times.std() / np.sqrt(size) + 1
+    assert (times < experiment.horizon).mean() > claimed["solved"] - 0.15

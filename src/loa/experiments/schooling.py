@@ -34,6 +34,8 @@ def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
     algorithm = _rounded(experiment.learned[how](lesson))
     seconds = time.perf_counter() - started
     console.print(f"learned {type(algorithm).__name__} in {seconds:.0f} s")
+    provenance = _provenance(lesson, how, seconds)
+    save(path, algorithm, provenance)
     measured = measure(experiment, {"learned": algorithm, **experiment.baselines}, lesson.seed)
     for name, numbers in measured.items():
         console.print(
@@ -41,22 +43,24 @@ def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
             f"{numbers['solved']:.1%} solved, {numbers['oracle_calls']:.0f} oracle calls, "
             f"{1e3 * numbers['seconds_per_problem']:.2f} ms per problem"
         )
-    provenance = {
-        "experiment": experiment.name,
+    save(path, algorithm, provenance | {"test": measured})
+    if lesson.checkpoint is not None:
+        lesson.checkpoint.unlink(missing_ok=True)
+    console.print(f"saved to {path}")
+
+
+def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
+    return {
+        "experiment": lesson.experiment.name,
         "how": how,
         "seed": lesson.seed,
         "effort": lesson.effort,
         "seconds": round(seconds, 1),
-        "sizes": dict(experiment.sizes),
+        "sizes": dict(lesson.experiment.sizes),
         "commit": _commit(),
         "versions": {name: version(name) for name in SCHOOLED_WITH},
         "machine": platform.machine(),
-        "test": measured,
     }
-    save(path, algorithm, provenance)
-    if lesson.checkpoint is not None:
-        lesson.checkpoint.unlink(missing_ok=True)
-    console.print(f"saved to {path}")
 
 
 def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, float]]:
