@@ -131,3 +131,15 @@ def test_photographs_are_for_images_only(folder):
     assert refused.stderr == (
         "loa: --images is for the experiment images; the problems of lasso are not made from photographs.\n"
     )
+
+
+def test_training_names_what_it_cannot_do(tmp_path):
+    (tmp_path / "lasso.checkpoint").touch()
+    for arguments, sentence in (
+        (("quadratics", "--how", "magic"), "quadratics cannot be learned as 'magic'; there are loa, paper."),
+        (("lasso",), "lasso.checkpoint holds an interrupted training; add --resume"),
+        (("running-example",), "running-example cannot be learned"),
+    ):
+        done = loa("train", *arguments, cwd=tmp_path)
+        assert done.returncode == 1
+        assert sentence in done.stderr

@@ -4,11 +4,17 @@ import equinox as eqx
 import jax
 import numpy as np
 import pytest
+from classes import Bowls
+from rich.console import Console
 
 import loa
+from loa.experiments.experiment import Experiment, Lesson
+from loa.experiments.lessons import tuned
+from loa.experiments.schooling import school
 from loa.learned import DenseCurvature, LearnedLasso, LearnedQuasiNewton
 
 KEY = jax.random.key(0)
+SPACE = {"step_size": (0.1, 1.8), "momentum": (0.0, 0.9)}
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,26 @@ def test_a_shipped_algorithm_does_what_its_provenance_says(name):
     claimed = provenance["test"]["learned"]
     assert abs(times.mean() - claimed["mean"]) < 5 * times.std() / np.sqrt(size) + 1
     assert (times < experiment.horizon).mean() > claimed["solved"] - 0.15
+
+
+def test_schooling_learns_measures_and_saves(tmp_path):
+    experiment = Experiment(
+        name="bowls",
+        problem_class=Bowls(),
+        criterion=loa.loss_below(1e-6),
+        horizon=300,
+        functionals=(),
+        baselines={"slow": loa.GradientDescent(0.1)},
+        sizes={"test": 30, "validation": 20},
+        learned={"loa": lambda lesson: tuned(lesson, loa.HeavyBall, SPACE, problems=20, candidates=8, rounds=2)},
+    )
+    path = tmp_path / "bowls.eqx"
+    school(Lesson(experiment, seed=3), "loa", path, Console())
+    provenance = loa.provenance(path)
+    assert provenance["seed"] == 3
+    numbers = provenance["test"]
+    assert numbers["learned"]["mean"] < 0.5 * numbers["slow"]["mean"]
+    assert numbers["learned"]["solved"] == 1.0
+    assert isinstance(loa.load(path), loa.HeavyBall)
+    with pytest.raises(ValueError, match="no role 'exam'"):
+        experiment.draw("exam", 0)
