@@ -48,8 +48,8 @@ Gradient descent on quadratics in dimension 20 until solved:
 
 ## Classical methods in batches
 
-One device per core ({classical_speed[images][devices]}), on a machine that was shared with other work, which makes
-these numbers rough: ours and the other method took turns in {classical_speed[images][rounds]} rounds, and the ratio is
+One device per core ({classical_speed[images][devices]}), on a small virtual machine, which makes these numbers rough:
+ours and the other method took turns in {classical_speed[images][rounds]} rounds, and the ratio is
 that of the mean times; in brackets the smallest and the largest ratio of a round.
 
 | | ours, ms each | on one device | the other, ms each | ratio | on one device | target |

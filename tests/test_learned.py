@@ -350,3 +350,22 @@ def test_oracle_calls_of_a_step():
         counted = jax.jit(partial(count, make, parameters, problem_class))()  # the counters alone are compiled
         expected = first, tuple(a + 2 * b for a, b in zip(first, per_step, strict=True))
         assert tuple(tuple(map(int, calls)) for calls in counted) == expected, make
+
+
+def test_mini_batches_that_leave_neurons_dead_have_finite_derivatives():
+    """Their gradients are exactly 0 in some coordinates, where a plain square root has no derivative."""
+    problem_class = loa.problems.StochasticNetworkTraining()
+    problem = problem_class.sample(KEY)
+    algorithm = jax.tree.map(lambda weight: 0.1 * weight, learned.LearnedStochasticTraining(key=KEY))
+    oracle = loa.Oracle(problem_class, problem)
+    x = problem_class.start_point
+    assert np.any(np.asarray(oracle.stochastic_gradient(x, KEY)) == 0)
+
+    def loss_after_two_steps(algorithm):
+        state = algorithm.init(oracle, x)
+        for number in range(2):
+            state = algorithm.step(oracle, state, jax.random.fold_in(KEY, number))
+        return problem_class.loss(state.x, problem)
+
+    slopes = jax.tree.leaves(eqx.filter_grad(loss_after_two_steps)(algorithm))
+    assert all(np.isfinite(slope).all() for slope in slopes)

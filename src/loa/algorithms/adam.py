@@ -58,13 +58,13 @@ class Adam(Algorithm):
         first = beta1 * first + (1 - beta1) * gradient
         second = beta2 * second + (1 - beta2) * gradient**2
         mean, square = first / (1 - beta1**time), second / (1 - beta2**time)
-        return Moments(x - alpha * mean / (_root(square) + epsilon), first, second, time)
+        return Moments(x - alpha * mean / (root(square) + epsilon), first, second, time)
 
     def iterate(self, state: Moments) -> Float[Array, ...]:
         return state.x
 
 
-def _root(square: Float[Array, ...]) -> Float[Array, ...]:
+def root(square: Float[Array, ...]) -> Float[Array, ...]:
     """The square root, with derivative 0 at 0, so that h can be learned where some gradients are exactly zero."""
     positive = square > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)

@@ -6,12 +6,11 @@ import jax
 
 from ..algorithms import LBFGS, Adam, ConjugateGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import DenseCurvature, LearnedNetworkTraining, LearnedQuasiNewton
-from ..learning import average_curvature
+from ..learned import LearnedNetworkTraining, LearnedQuasiNewton
 from ..problems import NetworkTraining
 from ..problems.criterion import gradient_norm_below, loss_below
 from .experiment import Experiment, Lesson
-from .lessons import trained, tuned
+from .lessons import curvature_near_solutions, trained, tuned
 
 
 def experiment() -> Experiment:
@@ -34,10 +33,7 @@ def experiment() -> Experiment:
 
 def learn(lesson: Lesson) -> LearnedQuasiNewton:
     """All problems start at the same point, and their curvature near the solutions is much the same."""
-    matrix = average_curvature(
-        lesson.experiment.problem_class, lesson.problems(100), teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
-    )
-    curvature = DenseCurvature.of(matrix)
+    curvature = curvature_near_solutions(lesson)
     space = {
         "log_floor": (-3.5, 2.3),
         "log_damping": (0.0, 4.0),

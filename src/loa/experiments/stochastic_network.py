@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import jax
 
-from ..algorithms import LBFGS, SGD, Adam
+from ..algorithms import SGD, Adam
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import DenseCurvature, LearnedStochasticNewton, LearnedStochasticTraining
-from ..learning import average_curvature
+from ..learned import LearnedStochasticNewton, LearnedStochasticTraining
 from ..problems import StochasticNetworkTraining
 from ..problems.criterion import loss_below
 from .experiment import Experiment, Lesson
-from .lessons import trained, tuned
+from .lessons import curvature_near_solutions, trained, tuned
 
 
 def experiment() -> Experiment:
@@ -33,10 +32,7 @@ def experiment() -> Experiment:
 
 def learn(lesson: Lesson) -> LearnedStochasticNewton:
     """The curvature of the class as with full batches; steps, decay and averages such that noise does little harm."""
-    matrix = average_curvature(
-        lesson.experiment.problem_class, lesson.problems(100), teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
-    )
-    curvature = DenseCurvature.of(matrix)
+    curvature = curvature_near_solutions(lesson)
     space = {
         "log_step": (-1.4, -0.2),
         "log_decay_time": (4.0, 7.0),

@@ -14,11 +14,6 @@ def split(vector: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...]]:
     return length, vector / jnp.where(length > 0, length, 1.0)
 
 
-def dot(first: Float[Array, ...], second: Float[Array, ...]) -> Scalar:
-    """The inner product of two arrays of any shape."""
-    return jnp.sum(first * second)
-
-
 def weighted(weights: Float[Array, " channels"], *channels: Float[Array, ...]) -> Float[Array, "channels ..."]:
     """Channels, each times its weight, stacked as a coordinate-wise network takes them."""
     return jnp.stack([weight * channel for weight, channel in zip(weights, channels, strict=True)])

@@ -9,10 +9,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..algorithms.line_search import dot
 from ..networks import CoordinateNetwork
 from ..problems.image_operators import Image
 from ..problems.oracle import Oracle
-from .features import dot, split, weighted
+from .features import split, weighted
 
 
 class ImageState(NamedTuple):

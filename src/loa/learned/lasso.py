@@ -9,9 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..algorithms.line_search import dot
 from ..networks import CoordinateNetwork
 from ..problems.oracle import Oracle
-from .features import dot, split, weighted
+from .features import split, weighted
 
 
 class LassoState(NamedTuple):

@@ -10,9 +10,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..algorithms.line_search import dot
 from ..problems.oracle import Oracle
 from .curvature import Curvature
-from .features import dot, split
+from .features import split
 
 
 class Pairs(NamedTuple):

@@ -12,10 +12,9 @@ from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.lbfgs import Memory
-from ..algorithms.line_search import Found
+from ..algorithms.line_search import Found, dot
 from ..problems.image_operators import Image
 from ..problems.oracle import Oracle
-from .features import dot
 
 
 class SpectralState(NamedTuple):

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from ..algorithms.adam import Moments
+from ..algorithms.adam import Moments, root
 from ..algorithms.algorithm import Algorithm
 from ..networks import CoordinateNetwork
 from ..problems.oracle import Oracle
@@ -47,7 +47,7 @@ class LearnedStochasticTraining(Algorithm):
         (n1, d1), (n2, d2) = split(mean), split(square)
         *weights, step_size = self.weights(jnp.stack([jnp.log1p(n1), jnp.log1p(n2), time.astype(x.dtype), loss]))
         p1, p2 = self.preconditioners(weighted(jnp.stack(weights), d1, d1 * d2, d2))
-        move = step_size * RATE * p1 * mean / (1e-3 * jnp.abs(p2) * jnp.sqrt(square) + EPSILON)
+        move = step_size * RATE * p1 * mean / (1e-3 * jnp.abs(p2) * root(square) + EPSILON)
         return Moments(x - move, first, second, time)
 
     def iterate(self, state: Moments) -> Float[Array, " d"]:

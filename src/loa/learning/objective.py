@@ -16,7 +16,7 @@ from ..kernels import transition
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.gaps import norm
-from ..problems.oracle import Calls
+from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import ProblemClass
 
 
@@ -120,8 +120,6 @@ class Imitation(Objective):
     def __call__(
         self, algorithm: Algorithm, problem_class: ProblemClass, criterion: Criterion, slot: Slot, key: Key[Array, ""]
     ) -> Segment:
-        from ..problems.oracle import Oracle
-
         start = algorithm.iterate(slot.state)
 
         def body(carry: Any, time: Int[Array, ""]) -> tuple[Any, Scalar]:

@@ -25,6 +25,8 @@ from .learner import Learner, Recipe, Tally, advance
 from .objective import Imitation, Objective, OneStepContraction, OverSegments
 from .progress import Check, History, Report, printed
 
+CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
+
 PATIENCE = 3
 """So many set-backs in a row without a better point end the training."""
 
@@ -103,7 +105,7 @@ def train(
         problem_class,
         criterion,
         objective,
-        optimizer or optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam()),
+        optimizer or CLIPPED_ADAM,
         optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01),
         whole_number("batch", batch),
         (1.0 / horizon if restart is None else restart) * objective.length,
@@ -133,7 +135,8 @@ def train(
     if problems is not None:
         count_problems(problems)
     settings = (steps, checks, batch, learning_rate, averaging, recipe.restart, at_least, pool, horizon)
-    identity = fingerprint(parameters, problem_class, problems, jax.random.key_data(key), repr((settings, objective)))
+    described = repr((settings, objective, criterion, constraint))
+    identity = fingerprint(parameters, problem_class, problems, validation, jax.random.key_data(key), described)
     with printed(progress, "training", steps) as report:
         course = Course(recipe, examine, problems_for, steps // checks, at_least, key, report)
         return course.run(parameters, checks, Checkpoint(checkpoint, identity))
@@ -218,7 +221,7 @@ def imitate(
         problem_class,
         criterion,
         Imitation(teacher, length=whole_number("length", length)),
-        optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam()),
+        CLIPPED_ADAM,
         optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01),
         whole_number("batch", batch),
         length / horizon,
