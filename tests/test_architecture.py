@@ -18,7 +18,7 @@ ORDER = (
     "comparison",
     "certificates",
     "learning",
-    "saving",
+    "saving", "results", "figures", "report",
     "experiments", "cli", "__main__",
 )  # fmt: skip
 """Every part may import from those before it."""

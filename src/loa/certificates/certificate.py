@@ -146,7 +146,11 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """The inverse of `to_json`."""
-        content = json.loads(text)
+        return cls.from_dict(json.loads(text))
+
+    @classmethod
+    def from_dict(cls, content: Any) -> Certificate:
+        """The inverse of `to_dict`."""
         known = {field.name for field in dataclasses.fields(cls)}
         if not isinstance(content, dict) or not {"functional", "measure", "bound"} <= set(content) <= known:
             raise ValueError(
