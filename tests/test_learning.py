@@ -10,7 +10,7 @@ from classes import Bowls
 import loa
 from loa.learning import Imitation, OneStepContraction, OverSegments, langevin_support, mode, posterior_on, prior_on
 from loa.learning.objective import Slot
-from loa.learning.prior import _Noise, _noise
+from loa.learning.langevin import _Noise, _noise
 
 KEY = jax.random.key(0)
 BOWLS = Bowls()
@@ -212,22 +212,46 @@ def test_langevin_noise_has_the_variance_of_its_step_size():
 
 
 @pytest.fixture(scope="module")
-def support(trained):
+def found(trained):
     problems = BOWLS.draw(jax.random.key(3), 40)
     return langevin_support(
         trained.algorithm, BOWLS, problems, key=KEY, size=12, chains=4, thinning=5, step_size=1e-4, batch=8, **SETTING
     )
 
 
-def test_the_support_of_the_prior_satisfies_the_constraint(trained, support):
+@pytest.fixture(scope="module")
+def support(found):
+    return found.stack
+
+
+def test_the_support_of_the_prior_satisfies_the_constraint(trained, found, support):
     assert len(support) == 12
     assert eqx.tree_equal(support[0], trained.algorithm)
     steps = np.asarray(support.algorithms.log_step)
     assert len(np.unique(steps)) == 12
     assert np.abs(steps - steps[0]).max() < 0.2
     problems = BOWLS.draw(jax.random.key(3), 40)
-    solved = loa.evaluate(support, BOWLS, problems, key=KEY, **SETTING).outcome == "solved"
-    assert (solved.mean(axis=(1, 2)) >= 0.95).all()
+    performance = loa.evaluate(support, BOWLS, problems, key=KEY, **SETTING)
+    assert ((performance.outcome == "solved").mean(axis=(1, 2)) >= 0.95).all()
+    np.testing.assert_array_equal(performance["stopping_time"], found.performance["stopping_time"])
+
+
+def test_parameters_that_are_not_free_are_common_to_the_support():
+    curvature = loa.learned.DiagonalCurvature(jnp.asarray([1.0, 2.0, 3.0]))
+    algorithm = loa.learned.LearnedQuasiNewton(curvature, log_floor=-2.0, log_damping=-2.0, power=0.5)
+    quadratics = loa.problems.Quadratics(dimension=3)
+    setting = dict(criterion=loa.loss_below(1e-3), horizon=50, key=KEY)
+    found = langevin_support(
+        algorithm, quadratics, quadratics.draw(KEY, 5), size=4, chains=2, thinning=2, batch=4, at_least=0.0,
+        free=lambda leaf: eqx.is_inexact_array(leaf) and leaf.ndim == 0, **setting
+    )  # fmt: skip
+    assert found.stack.algorithms.curvature.spectrum is None
+    np.testing.assert_array_equal(found.stack[3].curvature.spectrum, curvature.spectrum)
+    one = loa.evaluate(found.stack[3], quadratics, quadratics.draw(KEY, 5), **setting)
+    all_of_them = loa.evaluate(found.stack, quadratics, quadratics.draw(KEY, 5), **setting)
+    np.testing.assert_array_equal(one["stopping_time"], all_of_them["stopping_time"][3])
+    with pytest.raises(ValueError, match="free to vary"):
+        langevin_support(algorithm, quadratics, quadratics.draw(KEY, 5), free=lambda leaf: False, **setting)
 
 
 def test_a_constraint_that_no_neighbour_satisfies_is_an_error(trained):

@@ -175,7 +175,8 @@ def _first_problem(job: Job) -> Any:
 def _first_algorithm(job: Job) -> Algorithm:
     if job.num_candidates is None:
         return job.algorithms
-    return jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, job.algorithms)
+    first = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, job.algorithms)
+    return first if job.common is None else eqx.combine(first, job.common)
 
 
 def _overrides(problem_class: ProblemClass, method: str) -> bool:

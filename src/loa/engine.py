@@ -68,6 +68,7 @@ class Job(eqx.Module):
     """
 
     algorithms: Algorithm
+    common: Algorithm | None
     problem_class: ProblemClass
     problems: Any
     indices: Int[Array, " problem"]
@@ -94,7 +95,8 @@ class Job(eqx.Module):
         """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
         candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
         stacked = self.num_candidates is not None
-        algorithm = _take(self.algorithms, candidate) if stacked else self.algorithms
+        own = _take(self.algorithms, candidate) if stacked else self.algorithms
+        algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
         key = trajectory_key(self.key, self.indices[number], replicate)
         state, calls = initial(algorithm, self.problem_class, problem, key)
@@ -104,7 +106,7 @@ class Job(eqx.Module):
         return Slot(
             item=jnp.asarray(item, jnp.int32),
             key_data=jax.random.key_data(key),
-            algorithm=eqx.filter(algorithm, eqx.is_array) if stacked else None,
+            algorithm=eqx.filter(own, eqx.is_array) if stacked else None,
             problem=problem,
             state=state,
             calls=calls,
@@ -165,7 +167,7 @@ class Job(eqx.Module):
         return Outcome(end.solved, end.diverged, tuple(functional.result(fold, end) for functional, fold in results))
 
     def algorithm_of(self, slot: Slot) -> Algorithm:
-        return self.algorithms if slot.algorithm is None else eqx.combine(slot.algorithm, self.algorithms)
+        return _together(slot.algorithm, self.common, self.algorithms)
 
 
 class Progress(NamedTuple):
@@ -296,6 +298,11 @@ def _write_down(job: Job, outcomes: Outcome, slots: Slot) -> Outcome:
     items = jnp.where(slots.active, job.size, slots.item)
     new = jax.vmap(job.outcome)(slots)
     return jax.tree.map(lambda room, value: room.at[items].set(value, mode="drop"), outcomes, new)
+
+
+def _together(*parts: Any) -> Algorithm:
+    """An algorithm from its own parameters, those it has in common with others, and the rest, where there are such."""
+    return eqx.combine(*(part for part in parts if part is not None))
 
 
 def _take(tree: Any, index: Int[Array, ""]) -> Any:

@@ -59,6 +59,17 @@ class Performance:
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
 
+    def of_candidates(self, chosen: Any) -> Performance:
+        """Of some candidates of a stack only, without weights; `chosen` is a slice, a mask or a list of indices."""
+        values = {name: value[chosen] for name, value in self.values.items()}
+        return Performance(values, self.outcome[chosen], self.horizon)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Performance]) -> Performance:
+        """Several stacks of candidates, on the same problems, as one without weights."""
+        values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].values}
+        return cls(values, np.concatenate([part.outcome for part in parts]), parts[0].horizon)
+
     def to_xarray(self) -> xarray.Dataset:
         """The same as a labelled data set, ready for `to_netcdf`."""
         import xarray
@@ -108,6 +119,7 @@ def evaluate(
         )
     job = Job(
         in_precision_of_problems(algorithm.algorithms if stacked else algorithm, problem_class, problems),
+        in_precision_of_problems(algorithm.common, problem_class, problems) if stacked else None,
         problem_class,
         jax.tree.map(jnp.asarray, problems),
         jnp.arange(count_problems(problems), dtype=jnp.int32),
@@ -144,7 +156,8 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     """Evaluate a stack candidate by candidate, so that the trajectories in flight share their parameters."""
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
-    return Performance(values, np.stack([part.outcome for part in parts]), parts[0].horizon, stack.weights)
+    outcome = np.stack([part.outcome for part in parts])
+    return Performance(values, outcome, parts[0].horizon, stack.weights)
 
 
 def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:

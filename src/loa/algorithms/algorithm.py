@@ -56,11 +56,13 @@ class Algorithm(eqx.Module):
 class Stack(eqx.Module):
     r"""A finite set of parameters \(h_1, \dots, h_K\) of one algorithm, optionally a distribution on it.
 
-    `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`.
+    `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`. Arrays that
+    all candidates have in common are held once, in `common`, and are None in `algorithms`.
     """
 
     algorithms: Algorithm
     weights: Float[np.ndarray, " candidate"] | None = None
+    common: Algorithm | None = None
 
     def __len__(self) -> int:
         return jax.tree.leaves(eqx.filter(self.algorithms, eqx.is_array))[0].shape[0]
@@ -68,11 +70,18 @@ class Stack(eqx.Module):
     def __getitem__(self, index: int) -> Algorithm:
         if not -len(self) <= index < len(self):
             raise IndexError(f"candidate {index} of a stack of {len(self)}.")
-        return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, self.algorithms)
+        own = jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, self.algorithms)
+        return own if self.common is None else eqx.combine(own, self.common)
+
+    def weighted(self, weights: Any) -> Stack:
+        """The same candidates as a distribution."""
+        return Stack(self.algorithms, as_distribution(weights, len(self)), self.common)
 
 
 def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
     """Stack algorithms of the same kind: a finite set of parameters or, with weights, a distribution on it.
+
+    An array that is the very same object in all of them is held once.
 
     >>> from loa import GradientDescent
     >>> len(stack([GradientDescent(0.1), GradientDescent(0.2)], weights=[0.25, 0.75]))
@@ -89,9 +98,15 @@ def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
     arrays = [eqx.filter(algorithm, eqx.is_array) for algorithm in algorithms]
     if not jax.tree.leaves(arrays[0]):
         raise ValueError(f"{type(algorithms[0]).__name__} has no array parameters, so there is nothing to stack.")
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *arrays)
+    shared = jax.tree.map(lambda first, *others: all(other is first for other in others), *arrays)
+    if all(jax.tree.leaves(shared)):
+        shared = False  # a stack of equals, in which something must tell their number
+    common, _ = eqx.partition(arrays[0], shared)
+    own = [eqx.partition(each, shared)[1] for each in arrays]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *own)
+    plain = eqx.filter(algorithms[0], eqx.is_array, inverse=True)
     distribution = None if weights is None else as_distribution(weights, len(algorithms))
-    return Stack(eqx.combine(stacked, algorithms[0]), distribution)
+    return Stack(eqx.combine(stacked, plain), distribution, common if jax.tree.leaves(common) else None)
 
 
 def _form(algorithm: Algorithm) -> tuple[Any, list[Any]]:

@@ -1,33 +1,84 @@
-"""An experiment is a value: a problem class, what counts as solved, and which algorithms to compare on it."""
+"""An experiment is a value: a problem class, what counts as solved, and which algorithms to learn and compare on it."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..functionals import Functional
 from ..optimal import with_optimal_losses
+from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
 
-ROLES = ("training", "prior", "posterior", "validation", "test")
+if TYPE_CHECKING:
+    import xarray
+
+ROLES = ("training", "prior", "posterior", "validation", "test", "held-out", "fresh")
 
 Learn = Callable[["Lesson"], Algorithm]
 """How an algorithm is learned for an experiment."""
+
+Pictures = Callable[["Experiment", Mapping[str, Algorithm], Any], "xarray.Dataset"]
+"""Examples to look at, from the experiment, the algorithms by name and some test problems."""
+
+
+def numbers(leaf: Any) -> bool:
+    """Whether a parameter is a single number, such as a step size, and not an array, such as a learned curvature."""
+    return eqx.is_inexact_array(leaf) and leaf.ndim == 0
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How the support of the prior is sampled around what was learned, as in `loa.learning.langevin_support`.
+
+    `free` says which parameters vary; the candidates have the others in common.
+    """
+
+    candidates: int = 100
+    step_size: float = 1e-4
+    chains: int = 10
+    thinning: int = 20
+    batch: int = 16
+    at_least: float = 0.9
+    free: Callable[[Any], bool] = numbers
+
+
+@dataclass(frozen=True)
+class Quick:
+    """What the quick preset does with less: effort of learning, candidates, and problems by role."""
+
+    effort: float
+    candidates: int
+    sizes: Mapping[str, int]
+    shown: int = 100
 
 
 @dataclass(frozen=True)
 class Experiment:
     """What is particular to one experiment. Variants are made with `dataclasses.replace`.
 
-    `sizes` says how many problems are drawn for each role, such as prior and test; `learned` how algorithms are learned
-    for it: "loa" is ours, "paper" has the paper's architecture and objective.
+    Fields:
+        sizes: how many problems are drawn for each role, such as prior and test.
+        learned: how algorithms are learned for it: "loa" is ours, "paper" has the paper's architecture and objective.
+        gap: what evolves over time in the figure.
+        prior: how candidates around the learned algorithm are found.
+        quick: what the quick preset has less of.
+        effort: scales the numbers of steps, candidates and problems of learning.
+        shown: on how many test problems whole trajectories are followed for the figure.
+        calls_per_step: at most so many oracle calls per step are counted in what is certified.
+        published: the authors' numbers, by functional.
+        more_tests: other problem classes to test on; no certificate speaks of them.
+        notes: what a reader of the certificates must know.
+        pictures: makes examples to look at.
     """
 
     name: str
@@ -38,6 +89,31 @@ class Experiment:
     baselines: Mapping[str, Algorithm]
     sizes: Mapping[str, int]
     learned: Mapping[str, Learn] = field(default_factory=dict)
+    title: str = ""
+    gap: gaps.Gap = gaps.loss_gap
+    prior: Prior = Prior()
+    quick: Quick | None = None
+    effort: float = 1.0
+    shown: int = 250
+    calls_per_step: int = 4
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    more_tests: Mapping[str, Callable[[], ProblemClass]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    pictures: Pictures | None = None
+
+    def at(self, preset: str) -> Experiment:
+        """The experiment at a preset: "paper" as it is, "quick" with less of everything."""
+        if preset not in ("quick", "paper"):
+            raise ValueError(f"there is no preset {preset!r}; there are quick, paper.")
+        if preset == "paper" or self.quick is None:
+            return self
+        return dataclasses.replace(
+            self,
+            sizes={**self.sizes, **self.quick.sizes},
+            prior=dataclasses.replace(self.prior, candidates=self.quick.candidates),
+            effort=self.quick.effort,
+            shown=self.quick.shown,
+        )
 
     def draw(self, role: str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""

@@ -1,12 +1,13 @@
 """Learning: imitation, training, and prior and posterior on a finite set of parameters (sections 4 and 5)."""
 
 from .curvature import average_curvature as average_curvature
+from .langevin import Support as Support
+from .langevin import langevin_support as langevin_support
 from .objective import Imitation as Imitation
 from .objective import Objective as Objective
 from .objective import OneStepContraction as OneStepContraction
 from .objective import OverSegments as OverSegments
 from .prior import Weighted as Weighted
-from .prior import langevin_support as langevin_support
 from .prior import mode as mode
 from .prior import posterior_on as posterior_on
 from .prior import prior_on as prior_on

@@ -1,0 +1,171 @@
+"""The support of the prior: points around a trained algorithm, by constrained Langevin dynamics (section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Key
+
+from ..algorithms.algorithm import Algorithm, Stack
+from ..evaluation import Performance, evaluate
+from ..functionals import Functional, Indicator, StoppingTime
+from ..kernels import in_precision_of_problems
+from ..problems.criterion import Criterion
+from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from .learner import Learner, Recipe, advance
+from .objective import Objective
+from .training import as_objective
+
+MOST_ROUNDS = 20
+"""How many times as many points as wanted are tried before giving up."""
+
+
+class Support(NamedTuple):
+    """Candidates around a trained algorithm, and how they do on the prior problems."""
+
+    stack: Stack
+    performance: Performance
+
+
+def langevin_support(
+    algorithm: Algorithm,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    criterion: Criterion,
+    horizon: int,
+    key: Key[Array, ""],
+    objective: Objective | Functional | None = None,
+    size: int = 100,
+    chains: int = 10,
+    thinning: int = 50,
+    step_size: float = 1e-6,
+    batch: int = 32,
+    constraint: Functional | None = None,
+    at_least: float = 0.95,
+    free: Callable[[Any], bool] = eqx.is_inexact_array,
+    functionals: Sequence[Functional] = (StoppingTime(),),
+) -> Support:
+    r"""Points around a trained algorithm, by constrained Langevin dynamics on the prior problems.
+
+    \[ h_{k+1} = h_k - \tfrac{\eta_k}{2} \nabla \hat\ell_{\mathrm{train}}(h_k) + \sqrt{\eta_k}\, \xi_k, \qquad
+       \xi_k \sim N(0, I), \]
+
+    with \(\eta_k\) = `step_size` / (1 + k / thinning), on several chains at once. Every `thinning` steps they propose
+    points; those that violate the constraint on the prior problems are dropped, and their chains go back. The trained
+    algorithm itself comes first, whether it satisfies the constraint or not.
+
+    Arguments:
+        size: how many points.
+        chains: how many are sampled, and evaluated, at once.
+        constraint, at_least, objective: as in `loa.train`.
+        free: which parameters vary; the candidates have the others in common.
+        functionals: what is measured of every candidate on the prior problems.
+    """
+    check_key(key)
+    count_problems(problems)
+    size, chains = whole_number("size", size), min(whole_number("chains", chains), size)
+    constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
+    objective = as_objective(objective)
+    parameters, form = eqx.partition(in_precision_of_problems(algorithm, problem_class, problems), free)
+    if not jax.tree.leaves(parameters):
+        raise ValueError(f"no parameter of {type(algorithm).__name__} is free to vary.")
+
+    def schedule(step: Any) -> Any:
+        return step_size / (1.0 + step / thinning)
+
+    recipe = Recipe(
+        form, problem_class, criterion, objective, _noise(schedule, jax.random.fold_in(key, 0)), schedule,
+        whole_number("batch", batch), objective.length / horizon, 0.0,
+    )  # fmt: skip
+    options = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
+
+    kept, looks, found = [], [], 0
+    for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key)):
+        candidates, accept = proposals
+        look = evaluate(
+            _stack_of(candidates, form), problem_class, problems, functionals=[constraint, *functionals], **options
+        )  # pyright: ignore[reportArgumentType]
+        good = look[constraint.name].mean(axis=(1, 2)) >= at_least
+        accept(good)
+        good[0] |= number == 0
+        kept.append(jax.tree.map(lambda leaf, good=good: leaf[good], candidates))
+        looks.append(look.of_candidates(good))
+        found += int(good.sum())
+        if found >= size:
+            break
+        if number >= MOST_ROUNDS * (1 + size // chains):
+            raise ValueError(
+                f"only {found} of {size} points around this algorithm satisfy the constraint: choose a smaller "
+                "step_size, or a lower at_least."
+            )
+    stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:size], *kept)
+    return Support(_stack_of(stacked, form), Performance.joined(looks).of_candidates(slice(size)))
+
+
+def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""]) -> Any:
+    """Endlessly: the points of all chains, and a function to be told which of them are accepted.
+
+    At first the first chain proposes the point where all of them begin.
+    """
+    numbers = jnp.arange(chains)
+    keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.fold_in(key, 1), number))(numbers)
+    before = jax.vmap(lambda chain_key: recipe.begin(parameters, problems, chain_key))(keys)
+    before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers))
+    accepted: list[np.ndarray] = []
+    while True:
+        after = _walk((recipe, problems, keys), before, thinning)
+        if not accepted:
+            after = jax.tree.map(lambda new, old: new.at[0].set(old[0]), after, before)
+        yield after.parameters, accepted.append
+        before = _accepted(jnp.asarray(accepted[-1]), after, before)
+
+
+def _stack_of(parameters: Any, form: Algorithm) -> Stack:
+    """Candidates with these stacked parameters, and the arrays of the form in common."""
+    common, plain = eqx.partition(form, eqx.is_array)
+    return Stack(eqx.combine(parameters, plain), None, common if jax.tree.leaves(common) else None)
+
+
+class _Noise(NamedTuple):
+    step: Array
+    chain: Array
+
+
+def _noise(schedule: optax.Schedule, key: Key[Array, ""]) -> optax.GradientTransformation:
+    """Half the gradient, plus noise that has variance η after multiplication by η."""
+
+    def init(params: Any) -> Any:
+        return _Noise(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        own_key = jax.random.fold_in(jax.random.fold_in(key, state.chain), state.step)
+        leaves, structure = jax.tree.flatten(updates)
+        keys = jax.random.split(own_key, len(leaves))
+        scale = 1.0 / jnp.sqrt(schedule(state.step))
+        noisy = [0.5 * g + scale * jax.random.normal(k, g.shape, g.dtype) for g, k in zip(leaves, keys, strict=True)]
+        return jax.tree.unflatten(structure, noisy), _Noise(state.step + 1, state.chain)
+
+    return optax.GradientTransformation(init, update)
+
+
+@eqx.filter_jit
+def _walk(fixed: tuple[Recipe, Any, Key[Array, " chains"]], learners: Learner, steps: int) -> Learner:
+    recipe, pool, keys = fixed
+    return jax.vmap(lambda learner, key: advance((recipe, pool, key), learner, steps)[0])(learners, keys)
+
+
+def _accepted(good: Bool[Array, " chains"], proposed: Learner, before: Learner) -> Learner:
+    """The chains that go on, and those that go back; time goes on for both, so that the noise is new."""
+
+    def choose(new: Any, old: Any) -> Any:
+        return jax.vmap(lambda ok, one, other: jnp.where(ok, one, other))(good, new, old)
+
+    kept = jax.tree.map(choose, proposed, before)
+    return kept._replace(step=proposed.step, optimizer_state=proposed.optimizer_state)
