@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "loa"
 
 ORDER = (
-    "files", "problems", "networks", "algorithms", "learned", "kernels", "optimal",
+    "files", "provenance", "problems", "networks", "algorithms", "learned", "kernels", "optimal",
     "functionals", "engine", "admission", "evaluation",
     "measures",
     "tuning",
@@ -19,7 +19,7 @@ ORDER = (
     "certificates",
     "learning",
     "saving", "results", "figures", "report",
-    "experiments", "cli", "__main__",
+    "experiments", "pipeline", "cli", "__main__",
 )  # fmt: skip
 """Every part may import from those before it."""
 

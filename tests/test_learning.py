@@ -9,8 +9,8 @@ from classes import Bowls
 
 import loa
 from loa.learning import Imitation, OneStepContraction, OverSegments, langevin_support, mode, posterior_on, prior_on
-from loa.learning.objective import Slot
 from loa.learning.langevin import _Noise, _noise
+from loa.learning.objective import Slot
 
 KEY = jax.random.key(0)
 BOWLS = Bowls()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import shlex
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -10,7 +13,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from .experiments.experiment import Experiment
+    from .results import Results
 
 app = typer.Typer(
     help="Learnable optimization algorithms: how optimizers behave on distributions of problems.",
@@ -32,26 +38,72 @@ def list_experiments() -> None:
 
 @app.command()
 def run(
-    experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
+    experiment: Annotated[str, typer.Argument(help="Name of an experiment (see `loa list`), or a file with your own.")],
+    preset: Annotated[str, typer.Option(help="quick, or paper for the sizes of the paper.")] = "quick",
+    pretrained: Annotated[
+        bool, typer.Option("--pretrained", help="Begin with the weights that ship with loa, at the paper's sizes.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT if not given.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run in that directory.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that directory.")] = False,
+    images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
 ) -> None:
-    """Run an experiment and write its figure and numbers to a directory."""
-    setting = _experiment(experiment)
-    if experiment != "running-example":
-        _fail(f"{experiment} cannot be run as a whole yet; `loa compare {experiment}` compares its baselines.")
-    directory = out or Path("runs") / experiment
-    _prepare(directory, overwrite)
-
+    """Learn an algorithm, certify it, compare it on unseen problems; write figures, report and numbers."""
+    _one_device_per_core()
+    own = experiment.endswith(".py")
+    setting = _own(Path(experiment)) if own else _experiment(experiment, images)
+    directory = out or Path("runs") / setting.name
     from rich.console import Console
 
-    from .experiments import running_example_run
-
+    console = Console(highlight=False, soft_wrap=True)
     try:
-        running_example_run.run(setting, seed, directory, Console())
+        if setting.name == "running-example":
+            _prepare(directory, overwrite)
+            from .experiments import running_example_run
+
+            running_example_run.run(setting, seed, directory, console)
+            return
+        _run(setting, preset, pretrained, seed, directory, resume, overwrite, console)
+    except KeyboardInterrupt:
+        _fail(f"interrupted; `{_command()} --resume` goes on from here.")
     except OSError as error:
         _fail(f"could not write to {directory}: {error.strerror or error}.")
+    except ValueError as error:
+        _fail(str(error))
+
+
+def _run(
+    setting: Experiment, preset: str, pretrained: bool, seed: int, directory: Path, resume: bool, overwrite: bool,
+    console: Console,
+) -> None:  # fmt: skip
+    from .pipeline import Order, carry_out
+    from .saving import shipped
+
+    if pretrained and setting.name not in shipped():
+        _fail(f"no weights for {setting.name} ship with loa; there are some for {', '.join(shipped())}.")
+    preset = "paper" if pretrained else preset
+    order = Order(setting.at(preset), preset, seed, pretrained, _command())
+    results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
+    _tell(results, console)
+    console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
+
+
+@app.command()
+def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
+    """Draw the figures and write the report of a finished run again."""
+    from .figures import draw_all
+    from .report import write_report
+    from .results import Results
+
+    try:
+        results = Results.load(directory)
+        written = [*draw_all(results, directory), write_report(results, directory)]
+    except (ValueError, FileNotFoundError) as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"could not write to {directory}: {error.strerror or error}.")
+    typer.echo(f"Wrote {', '.join(path.name for path in written)} to {directory}.")
 
 
 @app.command()
@@ -64,6 +116,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted training was.")] = False,
 ) -> None:
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
+    _one_device_per_core()
     setting = _experiment(experiment)
     if how not in setting.learned:
         _fail(f"{experiment} cannot be learned as {how!r}; there are {', '.join(setting.learned) or 'no ways'}.")
@@ -96,11 +149,8 @@ def compare(
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
 ) -> None:
     """Compare algorithms on the same problems of an experiment."""
-    if images is not None and experiment != "images":
-        _fail(f"--images is for the experiment images; the problems of {experiment} are not made from photographs.")
-    setting = _experiment(experiment)
-    if images is not None:
-        setting = _with_photographs(setting, images)
+    _one_device_per_core()
+    setting = _experiment(experiment, images)
     names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(setting.baselines)
     unknown = [name for name in names if name not in setting.baselines]
     if unknown:
@@ -131,13 +181,58 @@ def compare(
         )
 
 
-def _experiment(name: str) -> Experiment:
+def _experiment(name: str, images: Path | None = None) -> Experiment:
     from . import experiments
 
+    if images is not None and name != "images":
+        _fail(f"--images is for the experiment images; the problems of {name} are not made from photographs.")
     try:
-        return experiments.get(name)
+        setting = experiments.get(name)
     except ValueError as error:
         _fail(str(error))
+    return setting if images is None else _with_photographs(setting, images)
+
+
+def _own(path: Path) -> Experiment:
+    from .experiments.own import from_file
+
+    try:
+        return from_file(path)
+    except ValueError as error:
+        _fail(str(error))
+
+
+def _one_device_per_core() -> None:
+    """Let JAX see every core as a device, so that problems are shared out among them."""
+    import jax
+
+    jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
+
+
+def _command() -> str:
+    """What was typed, to be typed again."""
+    words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
+    return " ".join(["loa", *map(shlex.quote, words)])
+
+
+def _tell(results: Results, console: Console) -> None:
+    """The results in a few lines: the table, and what is certified."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    summary = results.summary
+    table = Table(title=f"{summary['sizes']['test']} unseen problems", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("algorithm")
+    for column in ("mean", "median", "q95", "CVaR95", "solved", "calls", "ms each"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, numbers in {"learned": summary["learned"], **summary["baselines"]}.items():
+        times = [f"{numbers['stopping_time'][key]:.4g}" for key in ("mean", "median", "q95", "cvar95")]
+        calls = f"{numbers['oracle_calls']['mean']:.4g}"
+        table.add_row(name, *times, f"{numbers['solved']:.1%}", calls, f"{numbers['milliseconds']:.3g}")
+    console.print(table)
+    console.print(f"With {summary['confidence']:.0%} confidence all of these hold together:")
+    for certificate in results.certificates.values():
+        console.print(f"- {certificate.sentence().split(' confidence, ', 1)[1]}")
 
 
 def _with_photographs(setting: Experiment, folder: Path) -> Experiment:

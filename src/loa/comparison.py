@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,10 +23,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Performance of several algorithms on the same problems, and the seconds each evaluation took once compiled."""
+    """Performance of several algorithms on the same problems."""
 
     performances: Mapping[str, Performance]
-    seconds: Mapping[str, float]
 
     def advantage(self, name: str, over: str, functional: str = "stopping_time") -> measures.Estimate:
         """By how much less `name` needs than `over`, on average per problem; paired, so the interval is narrow."""
@@ -64,7 +62,7 @@ class Comparison:
             row = [f"{float(mean):.4g} ± {margin:.2g}", *(f"{float(number):.4g}" for number in others)]
             row.append(f"{(performance.outcome == 'solved').mean():.1%}")
             row.append(f"{performance['oracle_calls'].mean():.4g}" if "oracle_calls" in performance.values else "")
-            table.add_row(name, *row, f"{1e3 * self.seconds[name] / performance.outcome.size:.3g}")
+            table.add_row(name, *row, f"{1e3 * performance.seconds / performance.outcome.size:.3g}")
         return table
 
     def _described(self, name: str) -> dict[str, Any]:
@@ -74,7 +72,7 @@ class Comparison:
             for functional, values in performance.values.items()
         }
         solved = float((performance.outcome == "solved").mean())
-        return {**numbers, "solved": solved, "seconds": self.seconds[name]}
+        return {**numbers, "solved": solved, "seconds": performance.seconds}
 
 
 def compare(
@@ -89,26 +87,20 @@ def compare(
     replicates: int = 1,
     progress: bool = False,
 ) -> Comparison:
-    """Evaluate algorithms on the same problems with the same randomness.
-
-    Each evaluation is run twice, because the first run compiles: the seconds are those of the second.
-    """
+    """Evaluate algorithms on the same problems with the same randomness."""
     if "stopping_time" not in [functional.name for functional in functionals]:
         raise ValueError("a comparison needs loa.StoppingTime() among its functionals.")
-    performances, seconds = {}, {}
+    performances = {}
     for name, algorithm in algorithms.items():
-        for _ in range(2):
-            started = time.perf_counter()
-            performances[name] = evaluate(
-                algorithm,
-                problem_class,
-                problems,
-                criterion=criterion,
-                horizon=horizon,
-                key=key,
-                functionals=functionals,
-                replicates=replicates,
-                progress=progress,
-            )
-            seconds[name] = time.perf_counter() - started
-    return Comparison(performances, seconds)
+        performances[name] = evaluate(
+            algorithm,
+            problem_class,
+            problems,
+            criterion=criterion,
+            horizon=horizon,
+            key=key,
+            functionals=functionals,
+            replicates=replicates,
+            progress=progress,
+        )
+    return Comparison(performances)

@@ -179,27 +179,37 @@ class Progress(NamedTuple):
     idle: Any
 
 
-def run(job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = lambda done: None) -> Outcome:
+def run(
+    job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = lambda done: None
+) -> tuple[Outcome, float]:
     """Run every trajectory of a job to its end, in at most `width` slots; results are indexed by item.
 
-    `report` is called about twice a second with the number of trajectories that have ended.
+    Also the seconds it took, without compilation. `report` is called about twice a second with the number of
+    trajectories that have ended.
     """
     width = _whole_batches(min(width, job.size))
-    patience = PATIENCE / slot_bytes
-    progress = _nothing_yet(job, width)
-    budget = 16
+    patience = np.float32(PATIENCE / slot_bytes)
+    progress = _compiled(job, _nothing_yet(job, width), patience)
+    budget, seconds = 16, 0.0
     while True:
         started = time.perf_counter()
-        progress = _run(job, progress, np.int32(budget), np.float32(patience))
+        progress = jax.block_until_ready(_run(job, progress, np.int32(budget), patience))
+        spent = time.perf_counter() - started
+        seconds += spent
         begun, active = int(progress.next), np.asarray(progress.slots.active)
         report(begun - int(active.sum()))
         if begun == job.size and not active.any():
-            return jax.tree.map(np.asarray, progress.outcomes)
+            return jax.tree.map(np.asarray, progress.outcomes), seconds
         if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
             width = 1 << (int(active.sum()) - 1).bit_length()
-            progress = _narrow(progress, active, width)
-        if time.perf_counter() - started < SECONDS_PER_CALL / 2:
+            progress = _compiled(job, _narrow(progress, active, width), patience)
+        if spent < SECONDS_PER_CALL / 2:
             budget = min(2 * budget, 2**30)
+
+
+def _compiled(job: Job, progress: Progress, patience: Any) -> Progress:
+    """The same progress, after the loop for this number of slots has been compiled by running it for no step."""
+    return jax.block_until_ready(_run(job, progress, np.int32(0), patience))
 
 
 def _nothing_yet(job: Job, width: int) -> Progress:

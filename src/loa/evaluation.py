@@ -40,13 +40,15 @@ class Performance:
     """Values of functionals on every problem, with axes (problem, replicate), or (candidate, problem, replicate).
 
     `performance["stopping_time"]` is the array of that functional. `outcome` says how each trajectory ended:
-    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number).
+    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds` is
+    how long it took to compute all of them, without compilation.
     """
 
     values: dict[str, np.ndarray]
     outcome: np.ndarray
     horizon: int
     weights: np.ndarray | None = None
+    seconds: float = 0.0
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
@@ -134,7 +136,9 @@ def evaluate(
     warn_of_precision(job)
     shares = _shares(job, devices)
     try:
-        outcomes = _run_all(list(shares), width or choose_width(slot_bytes, shares[0].size), slot_bytes, progress)
+        outcomes, seconds = _run_all(
+            list(shares), width or choose_width(slot_bytes, shares[0].size), slot_bytes, progress
+        )
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
@@ -144,7 +148,7 @@ def evaluate(
     if not stacked:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
-    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None)
+    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -157,7 +161,7 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
     outcome = np.stack([part.outcome for part in parts])
-    return Performance(values, outcome, parts[0].horizon, stack.weights)
+    return Performance(values, outcome, parts[0].horizon, stack.weights, sum(part.seconds for part in parts))
 
 
 def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
@@ -182,8 +186,8 @@ def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
     return parts
 
 
-def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> list[Outcome]:
-    """Run one job per device, each from its own thread, under one progress bar."""
+def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> tuple[list[Outcome], float]:
+    """Run one job per device, each from its own thread, under one progress bar; also the seconds of the slowest."""
     from rich.progress import Progress
 
     stopped = threading.Event()
@@ -191,7 +195,7 @@ def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> list[O
 
     with Progress(disable=not show, transient=True) as bar:
 
-        def run_one(job: Job) -> Outcome:
+        def run_one(job: Job) -> tuple[Outcome, float]:
             task = bar.add_task("trajectories", total=job.size)
 
             def report(done: int) -> None:
@@ -202,14 +206,13 @@ def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> list[O
             with jax.enable_x64(float64):  # a setting that each thread has for itself
                 return run(job, width, slot_bytes, report)
 
-        if len(jobs) == 1:
-            return [run_one(jobs[0])]
         with ThreadPoolExecutor(len(jobs)) as threads:
             try:
-                return list(threads.map(run_one, jobs))
+                done = [run_one(jobs[0])] if len(jobs) == 1 else list(threads.map(run_one, jobs))
             except BaseException:
                 stopped.set()
                 raise
+    return [outcome for outcome, _ in done], max(seconds for _, seconds in done)
 
 
 def _assemble(jobs: list[Job], outcomes: list[Outcome]) -> tuple[dict[str, np.ndarray], np.ndarray]:

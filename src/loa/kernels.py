@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
 
 from .algorithms.algorithm import Algorithm
+from .problems.gaps import Gap
 from .problems.oracle import Calls, Oracle
 from .problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 
@@ -71,6 +73,46 @@ def joint_transition(
         return transition(algorithm, problem_class, problem, state, jax.random.fold_in(key, index))
 
     return jax.vmap(one)(jnp.arange(count_problems(problems)), problems, states)
+
+
+def evolution(
+    algorithm: Algorithm,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    gap: Gap,
+    horizon: int,
+    key: Key[Array, ""],
+    batch: int = 32,
+) -> Float[np.ndarray, "problem time"]:
+    r"""The gap \(v(x^{(t)}, \theta_n)\) for t = 0 … horizon, whether solved or not, without holding trajectories.
+
+    With the same key these are the trajectories that `loa.evaluate` sees.
+    """
+    check_key(key)
+    count = count_problems(problems)
+    algorithm = in_precision_of_problems(algorithm, problem_class, problems)
+    return np.asarray(_evolution(algorithm, problem_class, problems, gap, horizon, key, min(batch, count)))
+
+
+@eqx.filter_jit
+def _evolution(algorithm, problem_class, problems, gap, horizon, key, batch) -> Array:
+    def one(sample: tuple[Int[Array, ""], Any]) -> Array:
+        index, problem = sample
+        own_key = trajectory_key(key, index, jnp.zeros((), jnp.int32))
+        state, _ = initial(algorithm, problem_class, problem, own_key)
+
+        def look(state: Any) -> Array:
+            return gap(problem_class, algorithm.iterate(state), problem)
+
+        def body(state: Any, time: Int[Array, ""]) -> tuple[Any, Array]:
+            step_key = jax.random.fold_in(own_key, time + 1)
+            return transition(algorithm, problem_class, problem, state, step_key), look(state)
+
+        last, before = jax.lax.scan(body, state, jnp.arange(horizon))
+        return jnp.append(before, look(last))
+
+    return jax.lax.map(one, (jnp.arange(count_problems(problems)), problems), batch_size=batch)
 
 
 class Trajectories(NamedTuple):

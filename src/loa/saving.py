@@ -14,19 +14,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .algorithms.algorithm import Algorithm
+from .algorithms.algorithm import Algorithm, Stack
 from .files import write_whole
 
 SUFFIX = ".eqx"
 
 
-def save(path: Path | str, algorithm: Algorithm, provenance: dict[str, Any] | None = None) -> None:
-    """Write an algorithm to a file, with anything JSON can hold on where it comes from.
+def save(path: Path | str, algorithm: Algorithm | Stack, provenance: dict[str, Any] | None = None) -> None:
+    """Write an algorithm, or a stack of them, to a file, with anything JSON can hold on where it comes from.
 
     The file names the classes that the algorithm is made of, and so can be read wherever these can be imported.
     """
-    if not isinstance(algorithm, Algorithm):
-        raise TypeError(f"only a loa.Algorithm can be saved, got {algorithm!r}.")
+    if not isinstance(algorithm, Algorithm | Stack):
+        raise TypeError(f"only a loa.Algorithm or a stack of them can be saved, got {algorithm!r}.")
     arrays: list[np.ndarray] = []
     content = {"algorithm": _describe(algorithm, arrays), "provenance": provenance or {}}
     named = {f"array_{index}": array for index, array in enumerate(arrays)}
@@ -38,7 +38,7 @@ def save(path: Path | str, algorithm: Algorithm, provenance: dict[str, Any] | No
     write_whole(Path(path), write)
 
 
-def load(path_or_name: Path | str) -> Algorithm:
+def load(path_or_name: Path | str) -> Any:
     """Read an algorithm from a file that `loa.save` wrote, or one that ships with loa, by its name.
 
     >>> load("no-such-algorithm")  # doctest: +ELLIPSIS

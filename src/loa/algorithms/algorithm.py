@@ -56,8 +56,8 @@ class Algorithm(eqx.Module):
 class Stack(eqx.Module):
     r"""A finite set of parameters \(h_1, \dots, h_K\) of one algorithm, optionally a distribution on it.
 
-    `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`. Arrays that
-    all candidates have in common are held once, in `common`, and are None in `algorithms`.
+    `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`. Arrays
+    that all candidates have in common are held once, in `common`, and are None in `algorithms`.
     """
 
     algorithms: Algorithm

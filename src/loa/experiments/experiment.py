@@ -69,6 +69,7 @@ class Experiment:
     Fields:
         sizes: how many problems are drawn for each role, such as prior and test.
         learned: how algorithms are learned for it: "loa" is ours, "paper" has the paper's architecture and objective.
+        tuned: baselines that are tuned on training problems first, by name.
         gap: what evolves over time in the figure.
         prior: how candidates around the learned algorithm are found.
         quick: what the quick preset has less of.
@@ -89,6 +90,7 @@ class Experiment:
     baselines: Mapping[str, Algorithm]
     sizes: Mapping[str, int]
     learned: Mapping[str, Learn] = field(default_factory=dict)
+    tuned: Mapping[str, Learn] = field(default_factory=dict)
     title: str = ""
     gap: gaps.Gap = gaps.loss_gap
     prior: Prior = Prior()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import platform
-import subprocess
 import time
-from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +12,12 @@ import jax
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
-from ..evaluation import Performance, evaluate
+from ..evaluation import evaluate
 from ..functionals import OracleCalls, StoppingTime
 from ..measures import cvar, mean, quantile
+from ..provenance import commit, versions
 from ..saving import save
 from .experiment import Experiment, Lesson
-
-LONG = 60.0
-"""Seconds after which a run is not repeated to time it without compilation."""
-
-SCHOOLED_WITH = ("loa", "jax", "equinox", "optax", "numpy", "scipy")
 
 
 def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
@@ -57,8 +50,8 @@ def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
         "effort": lesson.effort,
         "seconds": round(seconds, 1),
         "sizes": dict(lesson.experiment.sizes),
-        "commit": _commit(),
-        "versions": {name: version(name) for name in SCHOOLED_WITH},
+        "commit": commit(),
+        "versions": versions(),
         "machine": platform.machine(),
     }
 
@@ -70,20 +63,15 @@ def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int)
 
 
 def _measure(experiment: Experiment, algorithm: Algorithm, problems: Any) -> dict[str, float]:
-    def run() -> Performance:
-        return evaluate(
-            algorithm,
-            experiment.problem_class,
-            problems,
-            criterion=experiment.criterion,
-            horizon=experiment.horizon,
-            key=jax.random.key(0),
-            functionals=[StoppingTime(), OracleCalls()],
-        )
-
-    seconds, performance = _timed(run)
-    if seconds < LONG:  # or else compiling took no time to speak of
-        seconds, performance = _timed(run)
+    performance = evaluate(
+        algorithm,
+        experiment.problem_class,
+        problems,
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=jax.random.key(0),
+        functionals=[StoppingTime(), OracleCalls()],
+    )
     times = performance["stopping_time"]
     return {
         "mean": float(mean(times)),
@@ -92,24 +80,10 @@ def _measure(experiment: Experiment, algorithm: Algorithm, problems: Any) -> dic
         "cvar95": float(cvar(times, 0.95)),
         "solved": float((performance.outcome == "solved").mean()),
         "oracle_calls": float(mean(performance["oracle_calls"])),
-        "seconds_per_problem": seconds / len(times),
+        "seconds_per_problem": performance.seconds / len(times),
     }
-
-
-def _timed(run: Callable[[], Performance]) -> tuple[float, Performance]:
-    started = time.perf_counter()
-    performance = run()
-    return time.perf_counter() - started, performance
 
 
 def _rounded(algorithm: Algorithm) -> Algorithm:
     """In single precision, which is as good and half as large."""
     return jax.tree.map(lambda leaf: leaf.astype("float32") if eqx.is_inexact_array(leaf) else leaf, algorithm)
-
-
-def _commit() -> str:
-    """The commit of the source that learned, if it is a repository."""
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty"], cwd=Path(__file__).parent, capture_output=True, text=True
-    )
-    return done.stdout.strip() or "unknown"

@@ -87,10 +87,14 @@ class StochasticNetworkTraining(_PolynomialRegression):
 
 def _mean_squared_error(parameters: Float[Array, " d"], data: Regression) -> Scalar:
     """The loss of the network. Biases are weights of x⁰, so that the same matrix products give their gradients."""
-    hidden, output = parameters[: HIDDEN * (DEGREE + 1)].reshape(HIDDEN, DEGREE + 1), parameters[-HIDDEN - 1 :]
-    neurons = jnp.maximum(hidden @ _powers(data.inputs), 0.0)
-    residual = output[:-1] @ neurons + output[-1] - data.targets
+    residual = prediction(parameters, data.inputs) - data.targets
     return jnp.mean(residual * residual)
+
+
+def prediction(parameters: Float[Array, " d"], inputs: Float[Array, " K"]) -> Float[Array, " K"]:
+    """What the network says at these inputs."""
+    hidden, output = parameters[: HIDDEN * (DEGREE + 1)].reshape(HIDDEN, DEGREE + 1), parameters[-HIDDEN - 1 :]
+    return output[:-1] @ jnp.maximum(hidden @ _powers(inputs), 0.0) + output[-1]
 
 
 def _powers(inputs: Float[Array, " K"]) -> Float[Array, "powers K"]:

@@ -1,0 +1,112 @@
+"""The deployed algorithm and the baselines on problems that nothing else has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from ..algorithms.algorithm import Algorithm
+from ..evaluation import evaluate
+from ..experiments.experiment import Experiment
+from ..kernels import evolution
+from ..problems.problem_class import ProblemClass
+from .directory import RunDirectory
+
+if TYPE_CHECKING:
+    import xarray
+
+MOST_TIMES = 250
+"""Points in time at which the evolution of the gap is kept."""
+
+STATISTICS = ("mean", "median", "low", "high")
+
+
+class Examined(NamedTuple):
+    """Values by algorithm on the test problems, those of the deployed one on others, and examples to look at."""
+
+    by_algorithm: Mapping[str, Mapping[str, np.ndarray]]
+    times: np.ndarray
+    features: Mapping[str, np.ndarray]
+    more_tests: Mapping[str, Mapping[str, np.ndarray]]
+    pictures: xarray.Dataset | None
+
+
+def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: int, place: RunDirectory) -> Examined:
+    """Everything the figures and tables of a run show."""
+    problems = experiment.draw("test", seed, optimal_losses=True)
+    shown = jax.tree.map(lambda leaf: leaf[: experiment.shown], problems)
+    times = _times(experiment.horizon)
+
+    def on_test_problems(algorithm: Algorithm) -> dict[str, Any]:
+        values = _values(experiment, experiment.problem_class, algorithm, problems, place)
+        return values | {"gap": _gap(experiment, algorithm, shown, times)}
+
+    by_algorithm = {
+        name: place.arrays(f"test of {name}", lambda algorithm=algorithm: on_test_problems(algorithm))
+        for name, algorithm in algorithms.items()
+    }
+    more = {
+        name: place.arrays(name, lambda make=make: _on_others(experiment, make(), algorithms["learned"], seed, place))
+        for name, make in experiment.more_tests.items()
+    }
+    pictures = None if experiment.pictures is None else experiment.pictures(experiment, algorithms, shown)
+    return Examined(by_algorithm, times, _features(problems), more, pictures)
+
+
+def _values(
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, place: RunDirectory
+) -> dict[str, Any]:
+    performance = evaluate(
+        algorithm,
+        problem_class,
+        problems,
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=jax.random.key(0x7E57),
+        functionals=experiment.functionals,
+        progress=place.console.is_terminal,
+    )
+    return {
+        **performance.values,
+        "outcome": performance.outcome,
+        "milliseconds": 1e3 * performance.seconds / performance.outcome.size,
+    }
+
+
+def _on_others(
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, seed: int, place: RunDirectory
+) -> dict[str, Any]:
+    """The deployed algorithm on problems of another class, as many as there are test problems shown."""
+    from ..optimal import with_optimal_losses
+
+    problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.shown)
+    problems = with_optimal_losses(problem_class, problems)
+    return _values(experiment, problem_class, algorithm, problems, place)
+
+
+def _gap(experiment: Experiment, algorithm: Algorithm, problems: Any, times: np.ndarray) -> np.ndarray:
+    """Mean, median and the band that holds 95 % of the problems, by (time, statistic)."""
+    gap = evolution(
+        algorithm, experiment.problem_class, problems, gap=experiment.gap, horizon=experiment.horizon,
+        key=jax.random.key(0x7E57),
+    )[:, times]  # fmt: skip
+    gap = np.where(np.isfinite(gap), gap, np.inf)
+    with np.errstate(invalid="ignore"):
+        low, median, high = np.quantile(gap, [0.025, 0.5, 0.975], axis=0, method="inverted_cdf")
+    return np.stack([gap.mean(axis=0), median, low, high], axis=-1)
+
+
+def _times(horizon: int) -> np.ndarray:
+    return np.unique(np.round(np.linspace(0, horizon, min(horizon, MOST_TIMES) + 1)).astype(int))
+
+
+def _features(problems: Any) -> dict[str, np.ndarray]:
+    """The numbers that a problem is described by: its leaves that are scalars."""
+    leaves = jax.tree_util.tree_leaves_with_path(problems)
+    named = {
+        jax.tree_util.keystr(path, simple=True, separator=" ") or "problem": np.asarray(leaf) for path, leaf in leaves
+    }
+    return {name: leaf for name, leaf in named.items() if leaf.ndim == 1 and np.issubdtype(leaf.dtype, np.number)}

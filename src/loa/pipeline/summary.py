@@ -1,0 +1,163 @@
+"""What was measured and certified, put together as the results of a run."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from .. import measures
+from ..certificates import Band, Certificate
+from ..provenance import commit, versions
+from ..results import Results
+from .certification import CONFIDENCE, Terms
+from .examination import STATISTICS, Examined
+
+if TYPE_CHECKING:
+    import xarray
+
+    from .run import Order
+
+STAGES = {"learn": "train", "prior": "prior", "prior-values": "prior", "posterior": "posterior", "certify": "certify"}
+"""Under which name the seconds of a stage are reported; all others belong to the evaluation."""
+
+
+def summarize(
+    order: Order,
+    terms: Terms,
+    together: Mapping[str, Certificate],
+    references: tuple[Certificate, ...],
+    band: Band,
+    examined: Examined,
+    seconds: Mapping[str, float],
+) -> Results:
+    """The results of a run."""
+    experiment = order.experiment
+    names = [functional.name for functional in experiment.functionals]
+    described = {name: describe(values, names) for name, values in examined.by_algorithm.items()}
+    learned = described.pop("learned")
+    summary = {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "preset": order.preset,
+        "pretrained": order.pretrained,
+        "seed": order.seed,
+        "t_max": experiment.horizon,
+        "criterion": str(experiment.criterion),
+        "dimension": _dimension(order),
+        "sizes": dict(experiment.sizes),
+        "confidence": CONFIDENCE,
+        "learned": learned,
+        "baselines": described,
+        "certificates": [
+            *(_entry(each, learned, True) for each in together.values()),
+            *(_entry(each, learned, False) for each in references),
+        ],
+        "published": {name: dict(numbers) for name, numbers in experiment.published.items()},
+        "candidates": len(terms.prior),
+        "more_tests": {name: describe(values, names) for name, values in examined.more_tests.items()},
+        "notes": list(experiment.notes),
+        "seconds": _seconds(seconds),
+        "provenance": provenance(order),
+    }
+    return Results(summary, together, references, _data(examined, names, band, experiment.horizon), examined.pictures)
+
+
+def describe(values: Mapping[str, np.ndarray], functionals: list[str]) -> dict[str, Any]:
+    """Measures of every functional with their intervals, the share of problems solved, and the time for each."""
+    numbers: dict[str, Any] = {}
+    for name in functionals:
+        found = measures.summary(values[name])._asdict()
+        numbers[name] = {key: float(number) for key, number in found.items()}
+        numbers[name]["intervals"] = {key: [_finite(number.low), _finite(number.high)] for key, number in found.items()}
+    solved = measures.probability(values["outcome"] == "solved")
+    return {
+        **numbers,
+        "solved": float(solved),
+        "solved_interval": [solved.low, solved.high],
+        "milliseconds": float(values["milliseconds"]),
+    }
+
+
+def provenance(order: Order) -> dict[str, Any]:
+    """Where the numbers come from."""
+    return {
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "command": order.command,
+        "commit": commit(),
+        "versions": versions(),
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "devices": [str(device) for device in jax.devices()],
+        },
+    }
+
+
+def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool) -> dict[str, Any]:
+    """A certificate beside what was seen on the test problems."""
+    wanted = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
+    content = certificate.to_dict()
+    test = learned["solved"] if certificate.measure == "probability" else learned[certificate.functional]["mean"]
+    if certificate.measure == "quantile":
+        test = learned[certificate.functional]["q95"]
+    return {name: content[name] for name in wanted} | {
+        "test": test,
+        "together": together,
+        "vacuous": bool(certificate.vacuous),
+        "sentence": certificate.sentence(),
+    }
+
+
+def _data(examined: Examined, names: list[str], band: Band, horizon: int) -> xarray.Dataset:
+    import xarray
+
+    columns = list(examined.by_algorithm.values())
+    dims = ("algorithm", "problem", "replicate")
+    values = {name: (dims, np.stack([column[name] for column in columns]).astype(float)) for name in names}
+    features = (
+        np.stack(list(examined.features.values()), axis=-1)
+        if examined.features
+        else np.zeros((len(columns[0]["outcome"]), 0))
+    )
+    return xarray.Dataset(
+        {
+            **values,
+            "outcome": (dims, np.stack([column["outcome"] for column in columns])),
+            "gap": (("algorithm", "time", "statistic"), np.stack([column["gap"] for column in columns])),
+            "features": (("problem", "feature"), features.astype(float)),
+            "band_value": ("band", band.values.astype(float)),
+            "band_share": ("band", band.shares),
+        },
+        {
+            "algorithm": list(examined.by_algorithm),
+            "time": examined.times.astype(np.int32),
+            "statistic": list(STATISTICS),
+            "feature": list(examined.features),
+        },
+        {"horizon": horizon},
+    )
+
+
+def _dimension(order: Order) -> int:
+    experiment = order.experiment
+    problem = jax.tree.map(lambda leaf: leaf[0], experiment.draw("test", order.seed, 1))
+    start = jax.eval_shape(lambda: experiment.problem_class.start(problem, jax.random.key(0)))
+    return int(np.prod(start.shape))
+
+
+def _seconds(stages: Mapping[str, float]) -> dict[str, float]:
+    seconds = dict.fromkeys(("train", "prior", "posterior", "certify", "evaluate"), 0.0)
+    for stage, spent in stages.items():
+        seconds[STAGES.get(stage, "evaluate")] += spent
+    return {name: round(spent, 2) for name, spent in seconds.items()} | {"total": round(sum(seconds.values()), 2)}
+
+
+def _finite(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
