@@ -64,7 +64,7 @@ class Figure:
         """The figure with its data, to be drawn by the script of the page."""
         parts = [tag("div", *map(self._button, self.legend), class_="legend", role="group", aria_label="Show or hide")]
         plots = [self._plot(plot) for plot in self.plots]
-        parts.append(tag("div", *plots, class_="pair" if len(plots) > 1 else "single"))
+        parts.append(tag("div", *plots, class_="row", data_columns=min(len(plots), 3)))
         parts.append(tag("figcaption", self.caption))
         if self.numbers:
             parts.append(tag("details", tag("summary", "The same in numbers"), self.numbers))

@@ -59,7 +59,7 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) ->
     body = [tag("tr", tag("th", row[0], scope="row"), *(tag("td", cell) for cell in row[1:])) for row in rows]
     whole = tag("table", tag("thead", head), tag("tbody", *body), aria_label=caption)
     frame = tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=f"Table: {caption}")
-    return markup(tag("p", caption, class_="caption"), frame)
+    return tag("div", tag("p", caption, class_="caption"), frame, class_="table")
 
 
 def section(identifier: str, title: str, *parts: str) -> Markup:

@@ -109,3 +109,12 @@ def words(entries: list[str]) -> str:
     ('a', 'a and b', 'a, b and c')
     """
     return " and ".join([", ".join(entries[:-1]), entries[-1]] if len(entries) > 1 else entries)
+
+
+def few(entries: list[str]) -> str:
+    """An enumeration, or only how many if there are more than three.
+
+    >>> few(["a", "b"]), few(list("abcd"))
+    ('a and b', '4 baselines')
+    """
+    return words(entries) if len(entries) <= 3 else f"{len(entries)} baselines"

@@ -123,11 +123,12 @@ def _provenance(results: Results) -> Markup:
         ("machine", machine),
     ]
     roles = [[role, number(size), ROLES.get(role, "")] for role, size in summary["sizes"].items()]
+    draws = table("Draws of problems, independent of each other", ["role", "problems", "used for"], roles)
     stages = [[stage, seconds(duration)] for stage, duration in summary.get("seconds", {}).items()]
+    times = table("Time by stage", ["stage", "time"], stages) if stages else ""
     return section(
         "provenance",
         "Provenance",
         definitions([fact for fact in facts if fact[1]]),
-        tag("div", table("Draws of problems, independent of each other", ["role", "problems", "used for"], roles),
-            table("Time by stage", ["stage", "time"], stages) if stages else "", class_="side-by-side"),
-    )  # fmt: skip
+        tag("div", tag("div", draws, class_="roles"), times, class_="side-by-side"),
+    )

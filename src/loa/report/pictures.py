@@ -10,7 +10,8 @@ import numpy as np
 
 from ..results import Results
 from .figure import Entry, Figure, Plot, algorithm_entry, axes, compact, curve
-from .markup import Markup, markup, section, tag
+from .markup import Markup, markup, section, table, tag
+from .numbers import number
 from .quantities import Array
 
 if TYPE_CHECKING:
@@ -75,4 +76,18 @@ def _regressions(data: xarray.Dataset) -> Figure:
             Plot([dots, *curves], layout, f"Example {k + 1}: data and fitted curves of {', '.join(versions)}.")
         )
     caption = "Data of some test problems and the curves that the networks fit after so many steps."
-    return Figure("regressions", "Fitted curves", caption, tuple(plots), (points, *entries))
+    return Figure("regressions", "Fitted curves", caption, tuple(plots), (points, *entries), _errors(data, versions))
+
+
+def _errors(data: xarray.Dataset, versions: list[str]) -> Markup:
+    """How far the curves are from the data, in numbers."""
+    grid, inputs, targets = (np.asarray(data[name].values, float) for name in ("grid", "inputs", "targets"))
+    curves = np.asarray(data["curve"].values, float)
+
+    def error(k: int, j: int) -> float:
+        return float(np.mean((np.interp(inputs[k], grid, curves[k, j]) - targets[k]) ** 2))
+
+    examples = range(len(curves))
+    rows = [[name, *(number(error(k, j), 3) for k in examples)] for j, name in enumerate(versions)]
+    header = ["version", *(f"example {k + 1}" for k in examples)]
+    return table("Mean squared distance of the curves from the data", header, rows)

@@ -85,10 +85,14 @@ def histogram(results: Results, entries: Sequence[Entry], functional: str) -> Fi
     data += [_mark(entry, place, heights) for entry, place in marked]
     layout = axes(word, "share of test problems", barmode="overlay", bargap=0, yaxis=PERCENT)
     title = "Stopping time" if functional == "stopping_time" else "Contraction factor"
-    truncated = f", counted up to {number(results.summary['t_max'])}" if functional == "stopping_time" else ""
+    told = (
+        f", counted up to {number(results.summary['t_max'])},"
+        if functional == "stopping_time"
+        else (" (the factor by which the gap shrinks in an iteration, on average; smaller is better)")
+    )
     caption = (
-        f"Histogram of the {title.lower()}{truncated}, of the learned algorithm, with what is certified about its mean. "
-        "Add other algorithms with the buttons above."
+        f"Histogram of the {title.lower()}{told} of the learned algorithm, and what is certified about its "
+        "mean. Add other algorithms with the buttons above."
     )
     label = f"Histogram of the {title.lower()} of the learned algorithm; lines: {_spoken(marked)}."
     numbers = _quantile_table(title, by_name)

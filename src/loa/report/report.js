@@ -8,6 +8,7 @@
   const coarse = window.matchMedia("(pointer: coarse)").matches;
   const button = document.getElementById("theme");
   const contents = new Map();
+  const PAPER = 660;
   probe.hidden = true;
 
   function colour(name) {
@@ -63,7 +64,9 @@
   }
 
   function drawAll(printing) {
-    for (const figure of figures) draw(figure, printing ? (figure.querySelector(".pair") ? 320 : 660) : undefined);
+    for (const figure of figures) {
+      draw(figure, printing ? PAPER / figure.querySelector(".row").dataset.columns : undefined);
+    }
   }
 
   function isDark() {

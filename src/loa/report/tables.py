@@ -31,7 +31,7 @@ def measured(results: Results) -> Markup:
         tag(
             "p",
             "Under each number stands its 95 % confidence interval. These intervals describe the sample; guarantees "
-            "are in the certificates. Wall-clock time was measured in batches, once compiled, on the machine named below.",
+            "are in the certificates. Wall-clock time was measured in batches, once compiled, on the machine below.",
         ),
         _overview("All algorithms on the test problems", described),
     ]

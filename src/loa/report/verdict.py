@@ -13,7 +13,7 @@ from ..certificates.budget import joint_confidence
 from ..results import Results
 from . import quantities
 from .markup import Markup, items, section, tag
-from .numbers import interval, number, percent, real, words
+from .numbers import NONE, few, interval, number, percent, real, words
 
 COSTS = {"stopping_time": "iterations", "oracle_calls": "oracle calls", "milliseconds": "wall-clock time"}
 CLOCK_NOISE = 0.05
@@ -25,7 +25,7 @@ class Contest(NamedTuple):
 
     Fields:
         learned, other: average costs.
-        outcome: "won", "lost" or "level" (no clear difference).
+        outcome: "won", "lost", "level" (no clear difference) or "unmeasured".
         saved: 95 % confidence interval of what is saved per problem, paired; None for wall-clock time.
     """
 
@@ -43,15 +43,15 @@ class Contest(NamedTuple):
 
 
 def contests(results: Results) -> dict[str, list[Contest]]:
-    """All of them by cost, the best baseline first; costs that were not measured are left out."""
+    """All of them by cost, the best baseline first; a cost that nobody measured is left out."""
     learned, baselines = results.summary["learned"], results.summary["baselines"]
     found = {}
     for cost in COSTS:
         own = _average(learned, cost)
-        pairs = [(name, _average(each, cost)) for name, each in baselines.items()]
-        pairs = sorted([pair for pair in pairs if not math.isnan(pair[1])], key=lambda pair: pair[1])
-        if not math.isnan(own) and pairs:
-            found[cost] = [_contest(results, cost, name, own, other) for name, other in pairs]
+        others = {name: _average(each, cost) for name, each in baselines.items()}
+        order = sorted(others, key=lambda name: (math.isnan(others[name]), others[name]))
+        if not math.isnan(own) and order and not math.isnan(others[order[0]]):
+            found[cost] = [_contest(results, cost, name, own, others[name]) for name in order]
     return found
 
 
@@ -61,6 +61,8 @@ def _average(described: dict, cost: str) -> float:
 
 def _contest(results: Results, cost: str, name: str, own: float, other: float) -> Contest:
     """Costs per problem are compared in pairs; wall-clock times, and costs that are infinite, as they are."""
+    if math.isnan(other):
+        return Contest(cost, name, own, other, "unmeasured")
     margin, saved = CLOCK_NOISE if cost == "milliseconds" else 0.0, None
     if cost in results.performance:
         by_name = quantities.values(results.performance, cost)
@@ -99,10 +101,8 @@ def solved_sentence(results: Results) -> str:
         f"Within {t_max} iterations it solved {percent(learned['solved'])} of the {number(count)} test problems (95 % "
         f"confidence interval {interval(learned.get('solved_interval'), percent)})."
     )
-    more = [
-        f"{name} ({percent(each['solved'])})" for name, each in baselines.items() if each["solved"] > learned["solved"]
-    ]
-    text += f" More were solved by {words(more)}." if more else ""
+    more = {name: each["solved"] for name, each in baselines.items() if each["solved"] > learned["solved"]}
+    text += f" More were solved by {few(list(more))} (up to {percent(max(more.values()))})." if more else ""
     return text + f" A problem that is not solved counts as {t_max} iterations."
 
 
@@ -150,8 +150,8 @@ def by_how_much(contest: Contest) -> str:
     '25 % slower'
     """
     less, more = ("faster", "slower") if contest.cost == "milliseconds" else ("fewer", "more")
-    if contest.outcome == "level":
-        return "no clear difference"
+    if contest.outcome in ("level", "unmeasured"):
+        return "no clear difference" if contest.outcome == "level" else NONE
     if math.isinf(contest.other):
         return f"infinitely {less}"
     word = less if contest.outcome == "won" else more
@@ -165,16 +165,21 @@ def by_how_much(contest: Contest) -> str:
 
 
 def _tally(each: list[Contest]) -> str:
-    level = [one.baseline for one in each if one.outcome == "level"]
-    lost = [one.baseline for one in each if one.outcome == "lost"]
-    won = len(each) - len(level) - len(lost)
+    """Which baselines are beaten and which are not."""
+    verbs = {
+        "won": "Better than",
+        "level": "No clear difference from",
+        "lost": "Worse than",
+        "unmeasured": "Not known for",
+    }
+    names = {outcome: [one.baseline for one in each if one.outcome == outcome] for outcome in verbs}
     everyone = f"all {len(each)} baselines" if len(each) > 1 else "it"
-    for verb, count in (("Better than", won), ("No clear difference from", len(level)), ("Worse than", len(lost))):
-        if count == len(each):
-            return f"{verb} {everyone}."
-    text = f"Better than {won} of {len(each)} baselines." if won else ""
-    text += f" No clear difference from {words(level)}." if level else ""
-    return (text + (f" Worse than {words(lost)}." if lost else "")).strip()
+    told = [
+        f"{verbs[outcome]} {everyone if len(found) == len(each) else few(found)}."
+        for outcome, found in names.items()
+        if found
+    ]
+    return " ".join(told)
 
 
 def _certified(results: Results) -> list[Markup]:
