@@ -1,0 +1,99 @@
+"""Drawing of histograms: bars of the learned algorithm, lines for its bounds, and a row for every algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from .histogram import Histogram, Mark, Row
+from .style import GREY, INK, LOOKS, Look, looks
+
+TITLES = {"contraction_factor": "Contraction factor", "stopping_time": "Stopping time"}
+AXES = {
+    "contraction_factor": "contraction factor per iteration",
+    "stopping_time": r"stopping time $\min(\tau, t_{\max})$",
+}
+NAMES = {"mean": "mean", "median": "median", "certificate": "our certificate", "paper": "paper’s bound", "cap": "cap"}
+LINES = {
+    "mean": dict(color=INK, linewidth=1.2, linestyle=(0, (4.5, 2))),
+    "median": dict(color=INK, linewidth=1.3, linestyle=(0, (0.6, 1.7))),
+    "certificate": dict(color="#000000", linewidth=1.8, linestyle="-"),
+    "paper": dict(color=GREY, linewidth=1.3, linestyle=(0, (6, 1.6, 1, 1.6))),
+    "cap": dict(color=GREY, linewidth=0.8, linestyle="-"),
+}
+
+
+def draw(axes: Axes, strip: Axes, data: Histogram) -> None:
+    """Draw the histogram on `axes` and the rows on `strip`, which lies below and has the same horizontal axis."""
+    colour = LOOKS[0].colour
+    axes.stairs(data.shares, data.edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+    axes.stairs(data.shares, data.edges, color=colour, linewidth=0.8)
+    for mark in data.marks:
+        if not mark.vacuous and data.limits[0] <= mark.value <= data.limits[1]:
+            axes.axvline(mark.value, **LINES[mark.kind])
+    axes.set(xlim=data.limits, ylim=(0, 1.12 * data.shares.max()), ylabel="share of problems")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=" %"))
+    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    axes.tick_params(axis="x", labelbottom=False, bottom=False)
+    axes.set_title(TITLES[data.functional] + " of the learned algorithm", pad=44)
+    handles = [Line2D([], [], label=legend_text(mark, data), **LINES[mark.kind]) for mark in _in_columns(data.marks)]
+    if data.beyond:
+        handles.append(Line2D([], [], linestyle="", label=f"{100 * data.beyond:.2g} % of problems →"))
+    axes.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0, 1.045), ncols=2, columnspacing=1.0, handlelength=1.9
+    )
+    _draw_rows(strip, data.rows, data.limits)
+    strip.set_xlabel(AXES[data.functional])
+    strip.xaxis.set_major_locator(MaxNLocator(6, integer=data.functional == "stopping_time"))
+
+
+def legend_text(mark: Mark, data: Histogram) -> str:
+    """The name of a mark with its number; what cannot be seen is said."""
+    name = NAMES[mark.kind]
+    if mark.kind in ("certificate", "paper"):
+        number = rounded_up(mark.value)
+        if mark.vacuous:
+            return f"{name}: {number}, vacuous" if np.isfinite(mark.value) else f"{name}: vacuous"
+        text = f"{name}: {number}"
+    else:
+        text = f"{name}: {mark.value:.4g}"
+    low, high = data.limits
+    return f"← {text}" if mark.value < low else f"{text} →" if mark.value > high else text
+
+
+def rounded_up(number: float) -> str:
+    """Four digits, so that a bound that is read is never better than the one that holds.
+
+    >>> rounded_up(68.40736), rounded_up(0.99984), rounded_up(118.0)
+    ('68.41', '0.9999', '118')
+    """
+    if number == 0 or not np.isfinite(number):
+        return str(number)
+    unit = 10.0 ** (np.floor(np.log10(abs(number))) - 3)
+    return f"{np.ceil(np.round(number / unit, 6)) * unit:.12g}"
+
+
+def _in_columns(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """Statistics and cap in the left column, bounds in the right one."""
+    left = [mark for mark in marks if mark.kind in ("mean", "median", "cap")]
+    return (*left, *(mark for mark in marks if mark not in left))
+
+
+def _draw_rows(axes: Axes, rows: tuple[Row, ...], limits: tuple[float, float]) -> None:
+    style = looks(row.name for row in rows)
+    for place, row in enumerate(rows):
+        _draw_row(axes, -place, row, style[row.name], limits)
+    axes.set(xlim=limits, ylim=(0.5 - len(rows), 0.7), yticks=[])
+    axes.spines["left"].set_visible(False)
+
+
+def _draw_row(axes: Axes, height: int, row: Row, look: Look, limits: tuple[float, float]) -> None:
+    beside = axes.get_yaxis_transform()
+    axes.plot(-0.035, height, look.marker, color=look.colour, markersize=look.size, clip_on=False, transform=beside)
+    if row.median > limits[1]:
+        axes.text(1.003, height, "→", color=look.colour, va="center", transform=beside)
+    axes.plot([row.low, row.high], [height] * 2, color=look.colour, linewidth=3.2, alpha=0.35, solid_capstyle="butt")
+    axes.plot([row.median], [height], look.marker, color=look.colour, markersize=3.5)
+    axes.plot([row.mean], [height], "|", color=look.colour, markersize=7, markeredgewidth=1.2)
