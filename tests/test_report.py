@@ -385,6 +385,17 @@ def test_on_a_phone_the_page_does_not_scroll_sideways(browser):
         browser.refresh()
 
 
+def test_paper_gets_light_and_narrow_plots(browser):
+    width = "return document.querySelector('#evolution .plot .main-svg').clientWidth"
+    before = browser.execute_script(width)
+    browser.execute_script("document.documentElement.dataset.theme = 'dark'; dispatchEvent(new Event('beforeprint'))")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
+    wait(lambda: browser.execute_script(width) == 660)
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
+    wait(lambda: browser.execute_script(width) == before)
+
+
 def wait(condition, seconds=10):
     """What `condition` returns, as soon as it is true."""
     from selenium.webdriver.support.ui import WebDriverWait

@@ -50,7 +50,7 @@ def run(
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
 ) -> None:
     """Learn an algorithm, certify it, compare it on unseen problems; write figures, report and numbers."""
-    _one_device_per_core()
+    _set_devices(experiment)
     own = experiment.endswith(".py")
     setting = _own(Path(experiment)) if own else _experiment(experiment, images)
     directory = out or Path("runs") / setting.name
@@ -116,7 +116,7 @@ def train(
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted training was.")] = False,
 ) -> None:
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
-    _one_device_per_core()
+    _set_devices(experiment)
     setting = _experiment(experiment)
     if how not in setting.learned:
         _fail(f"{experiment} cannot be learned as {how!r}; there are {', '.join(setting.learned) or 'no ways'}.")
@@ -149,7 +149,7 @@ def compare(
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
 ) -> None:
     """Compare algorithms on the same problems of an experiment."""
-    _one_device_per_core()
+    _set_devices(experiment)
     setting = _experiment(experiment, images)
     names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(setting.baselines)
     unknown = [name for name in names if name not in setting.baselines]
@@ -202,11 +202,14 @@ def _own(path: Path) -> Experiment:
         _fail(str(error))
 
 
-def _one_device_per_core() -> None:
-    """Let JAX see every core as a device, so that problems are shared out among them."""
-    import jax
+def _set_devices(experiment: str) -> None:
+    """Let JAX see every core as a device, where that helps."""
+    from .experiments import SHARED_OUT
 
-    jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
+    if experiment in SHARED_OUT:
+        import jax
+
+        jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
 
 
 def _command() -> str:

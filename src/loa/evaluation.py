@@ -40,8 +40,8 @@ class Performance:
     """Values of functionals on every problem, with axes (problem, replicate), or (candidate, problem, replicate).
 
     `performance["stopping_time"]` is the array of that functional. `outcome` says how each trajectory ended:
-    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds` is
-    how long it took to compute all of them, without compilation.
+    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
+    is how long it took to compute all of them, without compilation.
     """
 
     values: dict[str, np.ndarray]
@@ -136,9 +136,8 @@ def evaluate(
     warn_of_precision(job)
     shares = _shares(job, devices)
     try:
-        outcomes, seconds = _run_all(
-            list(shares), width or choose_width(slot_bytes, shares[0].size), slot_bytes, progress
-        )
+        width = width or choose_width(slot_bytes, shares[0].size)
+        outcomes, seconds = _run_all(list(shares), width, slot_bytes, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "

@@ -1,8 +1,8 @@
 """Your own problem as an experiment: what a problem class does not say is filled in with something sensible.
 
-A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names: `criterion`,
-`horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a `Lesson`). A file with
-an `experiment`, a finished `Experiment`, decides everything itself.
+A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
+`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson).
+A file with an `experiment`, a finished `Experiment`, decides everything itself.
 """
 
 from __future__ import annotations

@@ -41,9 +41,8 @@ class Terms(NamedTuple):
 def declare(experiment: Experiment, prior_values: Mapping[str, np.ndarray]) -> Terms:
     """Fix everything from values (candidate, problem, replicate) on the prior problems."""
     caps = _caps(experiment)
-    tables = {
-        name: np.asarray(prior_values[name], float).mean(axis=-1).T for name in ("stopping_time", "contraction_factor")
-    }
+    both = ("stopping_time", "contraction_factor")
+    tables = {name: np.asarray(prior_values[name], float).mean(axis=-1).T for name in both}
     delta = (1 - CONFIDENCE) * PARTS["posterior stopping time"] / sum(PARTS.values())
     count = tables["stopping_time"].shape[1]
     weights = np.full(count, 1.0 / count)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
@@ -69,11 +70,8 @@ def _values(
         functionals=experiment.functionals,
         progress=place.console.is_terminal,
     )
-    return {
-        **performance.values,
-        "outcome": performance.outcome,
-        "milliseconds": 1e3 * performance.seconds / performance.outcome.size,
-    }
+    milliseconds = 1e3 * performance.seconds / performance.outcome.size
+    return {**performance.values, "outcome": performance.outcome, "milliseconds": milliseconds}
 
 
 def _on_others(
@@ -106,7 +104,5 @@ def _times(horizon: int) -> np.ndarray:
 def _features(problems: Any) -> dict[str, np.ndarray]:
     """The numbers that a problem is described by: its leaves that are scalars."""
     leaves = jax.tree_util.tree_leaves_with_path(problems)
-    named = {
-        jax.tree_util.keystr(path, simple=True, separator=" ") or "problem": np.asarray(leaf) for path, leaf in leaves
-    }
-    return {name: leaf for name, leaf in named.items() if leaf.ndim == 1 and np.issubdtype(leaf.dtype, np.number)}
+    scalars = {path: np.asarray(leaf) for path, leaf in leaves if leaf.ndim == 1 and jnp.issubdtype(leaf, jnp.number)}
+    return {jax.tree_util.keystr(path, simple=True, separator=" ") or "θ": leaf for path, leaf in scalars.items()}

@@ -65,7 +65,9 @@ def carry_out(
     run = _Run(order, place)
     results = run.results()
     results.save(directory)
-    save(directory / "algorithm.eqx", run.deployed, results.summary["provenance"])
+    origin = results.summary["provenance"]
+    save(directory / "algorithm.eqx", run.deployed, origin)
+    save(directory / "prior.eqx", run.support.weighted(run.terms.prior), origin | {"lam": dict(run.terms.lam)})
     draw_all(results, directory)
     write_report(results, directory)
     place.close()
@@ -131,12 +133,12 @@ class _Run:
         return self._prior()[1]
 
     def _prior(self) -> tuple[Stack, dict[str, np.ndarray]]:
-        recipe, experiment = self.experiment.prior, self.experiment
+        recipe, experiment, learned = self.experiment.prior, self.experiment, self.learned
         found: dict[str, Any] = {}
 
         def sample() -> Stack:
             support, performance = langevin_support(
-                self.learned,
+                learned,
                 experiment.problem_class,
                 self.problems("prior"),
                 criterion=experiment.criterion,
@@ -210,4 +212,6 @@ class _Run:
         together, references, band = self.certificates()
         algorithms = {"learned": self.deployed, **self.experiment.baselines, **self.tuned}
         examined = examine(self.experiment, algorithms, self.order.seed, self.place)
-        return summarize(self.order, self.terms, together, references, band, examined, self.place.seconds)
+        return summarize(
+            self.order, self.deployed, self.terms, together, references, band, examined, self.place.seconds
+        )

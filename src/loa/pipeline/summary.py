@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from .. import measures
+from ..algorithms.algorithm import Algorithm
 from ..certificates import Band, Certificate
 from ..provenance import commit, versions
 from ..results import Results
@@ -29,6 +30,7 @@ STAGES = {"learn": "train", "prior": "prior", "prior-values": "prior", "posterio
 
 def summarize(
     order: Order,
+    deployed: Algorithm,
     terms: Terms,
     together: Mapping[str, Certificate],
     references: tuple[Certificate, ...],
@@ -50,6 +52,7 @@ def summarize(
         "t_max": experiment.horizon,
         "criterion": str(experiment.criterion),
         "dimension": _dimension(order),
+        "algorithm": type(deployed).__name__,
         "sizes": dict(experiment.sizes),
         "confidence": CONFIDENCE,
         "learned": learned,
@@ -121,17 +124,13 @@ def _data(examined: Examined, names: list[str], band: Band, horizon: int) -> xar
     columns = list(examined.by_algorithm.values())
     dims = ("algorithm", "problem", "replicate")
     values = {name: (dims, np.stack([column[name] for column in columns]).astype(float)) for name in names}
-    features = (
-        np.stack(list(examined.features.values()), axis=-1)
-        if examined.features
-        else np.zeros((len(columns[0]["outcome"]), 0))
-    )
+    features = [np.zeros((len(columns[0]["outcome"]), 0)), *(each[:, None] for each in examined.features.values())]
     return xarray.Dataset(
         {
             **values,
             "outcome": (dims, np.stack([column["outcome"] for column in columns])),
             "gap": (("algorithm", "time", "statistic"), np.stack([column["gap"] for column in columns])),
-            "features": (("problem", "feature"), features.astype(float)),
+            "features": (("problem", "feature"), np.concatenate(features, axis=1)),
             "band_value": ("band", band.values.astype(float)),
             "band_share": ("band", band.shares),
         },

@@ -47,6 +47,7 @@ class Plot:
     data: list[dict[str, Any]]
     layout: dict[str, Any]
     label: str
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ class Figure:
             "div", class_="plot", tabindex="0", role="group", aria_roledescription="interactive plot",
             aria_label=plot.label,
         )  # fmt: skip
-        return tag("div", chart, _data({"data": plot.data, "layout": plot.layout}))
+        title = tag("p", plot.title, class_="plot-title") if plot.title else ""
+        return tag("div", title, chart, _data({"data": plot.data, "layout": plot.layout}))
 
     @staticmethod
     def _button(entry: Entry) -> Markup:
@@ -90,7 +92,11 @@ class Figure:
 
 
 def _data(content: Any) -> Markup:
-    """JSON inside HTML: no text in it can end the script element."""
+    """JSON inside HTML: no text in it can end the script element.
+
+    >>> _data({"name": "</script>"})
+    '<script type="application/json">{"name":"\\\\u003c/script>"}</script>'
+    """
     text = json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     return Markup(f'<script type="application/json">{text}</script>')
 

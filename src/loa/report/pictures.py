@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..results import Results
-from .figure import Entry, Figure, Plot, algorithm_entry, axes, compact, curve
+from .figure import Entry, Figure, Plot, algorithm_entry, axes, curve
 from .markup import Markup, markup, section, table, tag
 from .numbers import number
 from .quantities import Array
@@ -60,23 +60,24 @@ def _regressions(data: xarray.Dataset) -> Figure:
     points = Entry("points", "data", "muted", "circle")
     order = {name: k for k, name in enumerate(sorted(versions, key=lambda name: not name.startswith("learned")))}
     entries = [algorithm_entry(order[name], name) for name in versions]
-    grid = np.asarray(data["grid"].values, float)
-    plots = []
-    for k in range(data.sizes["example"]):
-        one = data.isel(example=k)
-        dots = curve(points, one["inputs"].values, one["targets"].values, "(%{x:.3g}, %{y:.3g})")
-        dots["mode"], dots["marker"] = "markers", {"color": "@muted/0.7", "size": 5}
-        curves = [curve(entry, grid, one["curve"].values[j], "%{y:.3g} at %{x:.3g}") for j, entry in enumerate(entries)]
-        seen = compact(one["targets"].values)
-        finite = [value for value in seen if value is not None] or [0.0, 1.0]
-        space = 0.25 * (max(finite) - min(finite)) or 1.0
-        yaxis = {"range": [min(finite) - space, max(finite) + space]}
-        layout = axes("input", "output", title={"text": f"Example {k + 1}"}, yaxis=yaxis)
-        plots.append(
-            Plot([dots, *curves], layout, f"Example {k + 1}: data and fitted curves of {', '.join(versions)}.")
-        )
+    plots = [
+        _regression(data.isel(example=k), points, entries, f"Example {k + 1}") for k in range(data.sizes["example"])
+    ]
     caption = "Data of some test problems and the curves that the networks fit after so many steps."
     return Figure("regressions", "Fitted curves", caption, tuple(plots), (points, *entries), _errors(data, versions))
+
+
+def _regression(data: xarray.Dataset, points: Entry, entries: list[Entry], title: str) -> Plot:
+    """One example. The data, not the curves, say how much of the vertical axis is seen."""
+    dots = curve(points, data["inputs"].values, data["targets"].values, "(%{x:.3g}, %{y:.3g})")
+    dots |= {"mode": "markers", "marker": {"color": "@muted/0.7", "size": 5}}
+    grid, heights = data["grid"].values, data["curve"].values
+    curves = [curve(entry, grid, heights[j], "%{y:.3g} at %{x:.3g}") for j, entry in enumerate(entries)]
+    seen = [value for value in dots["y"] if value is not None] or [0.0, 1.0]
+    space = 0.25 * (max(seen) - min(seen)) or 1.0
+    layout = axes("input", "output", yaxis={"range": [min(seen) - space, max(seen) + space]})
+    label = f"{title}: data and fitted curves of {', '.join(entry.label for entry in entries)}."
+    return Plot([dots, *curves], layout, label, title)
 
 
 def _errors(data: xarray.Dataset, versions: list[str]) -> Markup:

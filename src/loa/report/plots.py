@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -104,7 +105,7 @@ def _bars(entry: Entry, edges: Array, shares: Array, word: str) -> dict[str, Any
     filled = np.flatnonzero(shares)
     return {
         "type": "bar",
-        "name": entry.label.replace("&", "&amp;").replace("<", "&lt;"),
+        "name": html.escape(entry.label),
         "legendgroup": entry.group,
         "x": compact((edges[filled] + edges[filled + 1]) / 2),
         "y": compact(shares[filled]),
@@ -208,9 +209,9 @@ def profiles(results: Results, entries: Sequence[Entry]) -> Figure:
         data = [_staircase(entry, steps[entry.label], 1.0, 1.1 * largest, hover) for entry in entries]
         xaxis = {"type": "log", "range": [-0.02, math.log10(min(1.1 * largest, 1e3))], "tickvals": TICKS}
         yaxis = PERCENT | {"range": [0, 1.03]}
-        layout = axes("multiple of the best", "share solved", title={"text": f"By {word}"}, xaxis=xaxis, yaxis=yaxis)
+        layout = axes("multiple of the best", "share solved", xaxis=xaxis, yaxis=yaxis)
         label = f"Performance profile by {word} for {len(entries)} algorithms."
-        plots.append(Plot(data, layout, label))
+        plots.append(Plot(data, layout, label, f"By {word}"))
         rows += [[f"{entry.label}, {word}", *map(percent, steps[entry.label].at(factors))] for entry in entries]
     numbers = table("Share solved at a multiple of the best", ["algorithm", *(f"{number(f)} ×" for f in factors)], rows)
     caption = (

@@ -37,7 +37,6 @@
     return {
       ...layout,
       xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis),
-      title: { ...layout.title, font: { size: 14 }, x: 0, xref: "paper", y: 0.97 },
       height: width ? 300 : 400, width, autosize: width === undefined, uirevision: "kept", showlegend: false,
       margin: { l: 12, r: 16, t: 34, b: 12 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",

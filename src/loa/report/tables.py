@@ -20,7 +20,7 @@ FUNCTIONALS = {
     "oracle_calls": "Oracle calls",
     "contraction_factor": "Contraction factor",
 }
-MEASURES = {"mean": "mean", "median": "median", "q95": "95 % quantile", "cvar95": "mean of the worst 5 %"}
+MEASURES = {"mean": "mean", "median": "median", "q95": "95\u00a0% quantile", "cvar95": "mean of the worst 5\u00a0%"}
 NUM_EXTREMES = 5
 
 
