@@ -202,6 +202,13 @@ def test_evolution_leaves_the_picture_where_the_gap_is_zero_or_infinite(example)
     assert list(data.ends()) == ["learned", "FISTA with restart", "FISTA", "a third method"]
 
 
+def test_a_gap_that_hardly_changes_still_has_ticks(example):
+    gap = 3.0 + np.exp(-example.performance["gap"]["time"].values / 100.0)[:, None] * np.ones((4, 1, 4))
+    axes = panels.draw(changed(example, gap=gap)).axes[0]
+    low, high = axes.get_ylim()
+    assert sum(low <= place <= high for place in axes.get_yticks()) >= 1
+
+
 def test_distribution_counts_what_is_solved_and_bounds_it_as_the_band_does(example):
     data = distribution.distributions(wild(example).performance)
     assert data.solved["learned"].shares[-1] == pytest.approx(1 - 11 / 120)

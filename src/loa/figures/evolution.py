@@ -100,15 +100,23 @@ def draw(axes: Axes, data: Evolution, horizon: float, num_problems: int) -> None
     style = looks(data.names)
     for place in reversed(range(len(data.names))):
         _draw_one(axes, data, place, style[data.names[place]], horizon)
-    axes.set(yscale="log", ylim=data.limits)
+    _scale_gap(axes, data.limits)
     _scale_time(axes, data.early, horizon)
-    axes.yaxis.set_major_locator(LogLocator(numticks=8))
-    axes.yaxis.set_minor_locator(NullLocator())
     mark_horizon(axes, horizon)
     axes.set(xlabel="iteration $t$", ylabel="optimality gap")
     axes.set_title("Gap over iterations")
     name_at_right(axes, data.ends(), style)
     axes.legend(handles=_key(num_problems), loc="lower right", bbox_to_anchor=(0.94, 1.035), ncols=3, columnspacing=1.4)
+
+
+def _scale_gap(axes: Axes, limits: tuple[float, float]) -> None:
+    axes.set(yscale="log", ylim=limits)
+    axes.yaxis.set_minor_locator(NullLocator())
+    if limits[1] >= 100 * limits[0]:
+        axes.yaxis.set_major_locator(LogLocator(numticks=8))
+    else:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def _scale_time(axes: Axes, early: bool, horizon: float) -> None:
