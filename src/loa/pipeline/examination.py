@@ -19,8 +19,8 @@ from .directory import RunDirectory
 if TYPE_CHECKING:
     import xarray
 
-MOST_TIMES = 250
-"""Points in time at which the evolution of the gap is kept."""
+DENSE = 100
+"""Steps up to which the evolution of the gap is kept at every one, and how many later times it is kept at."""
 
 STATISTICS = ("mean", "median", "low", "high")
 
@@ -98,7 +98,9 @@ def _gap(experiment: Experiment, algorithm: Algorithm, problems: Any, times: np.
 
 
 def _times(horizon: int) -> np.ndarray:
-    return np.unique(np.round(np.linspace(0, horizon, min(horizon, MOST_TIMES) + 1)).astype(int))
+    """Every step at first, then steps at equal ratios: fast algorithms are done where slow ones have hardly begun."""
+    early, late = np.arange(min(horizon, DENSE) + 1), np.geomspace(min(horizon, DENSE), horizon, DENSE)
+    return np.unique(np.concatenate([early, np.round(late).astype(int)]))
 
 
 def _features(problems: Any) -> dict[str, np.ndarray]:
