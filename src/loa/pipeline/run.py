@@ -64,12 +64,12 @@ def carry_out(
     place.open(order.identity(), resume=resume, overwrite=overwrite)
     run = _Run(order, place)
     results = run.results()
-    results.save(directory)
     origin = results.summary["provenance"]
     save(directory / "algorithm.eqx", run.deployed, origin)
     save(directory / "prior.eqx", run.support.weighted(run.terms.prior), origin | {"lam": dict(run.terms.lam)})
     draw_all(results, directory)
     write_report(results, directory)
+    results.save(directory)
     place.close()
     return results
 

@@ -68,7 +68,7 @@ def summarize(
         "seconds": _seconds(seconds),
         "provenance": provenance(order),
     }
-    return Results(summary, together, references, _data(examined, names, band, experiment.horizon), examined.pictures)
+    return Results(summary, together, references, _data(examined, names, band, order), examined.pictures)
 
 
 def describe(values: Mapping[str, np.ndarray], functionals: list[str]) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool)
     }
 
 
-def _data(examined: Examined, names: list[str], band: Band, horizon: int) -> xarray.Dataset:
+def _data(examined: Examined, names: list[str], band: Band, order: Order) -> xarray.Dataset:
     import xarray
 
     columns = list(examined.by_algorithm.values())
@@ -140,7 +140,11 @@ def _data(examined: Examined, names: list[str], band: Band, horizon: int) -> xar
             "statistic": list(STATISTICS),
             "feature": list(examined.features),
         },
-        {"horizon": horizon},
+        {
+            "horizon": order.experiment.horizon,
+            "gap_problems": min(order.experiment.shown, order.experiment.sizes["test"]),
+            "band_confidence": CONFIDENCE,
+        },
     )
 
 
