@@ -28,7 +28,7 @@ from .algorithms import FISTA, LBFGS
 from .files import write_whole
 from .kernels import initial, semigroup
 from .problems import gaps
-from .problems.computed_optimum import ComputedOptimum
+from .problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from .problems.problem_class import ProblemClass, count_problems
 
 BATCH = 16
@@ -185,11 +185,6 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
     x = algorithm.iterate(state)
     carry = (state, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(False), jnp.zeros((), jnp.int32))
     return jax.lax.while_loop(unfinished, some_steps, carry)[1:3]
-
-
-def attainable_accuracy(loss: Any) -> Any:
-    r"""How closely a minimum can be asked for: 500 units in the last place of \(\max(1, |\ell|)\)."""
-    return 500 * jnp.finfo(jnp.result_type(loss)).eps * jnp.maximum(1.0, jnp.abs(loss))
 
 
 def _read(path: Path) -> OptimalLosses | None:

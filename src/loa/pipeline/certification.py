@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
-from ..certificates import Mean, Plan, PosteriorMean, Probability, Quantile
-from ..certificates.product import choose_lambda, gibbs_posterior
+from ..certificates import Draw, Mean, Plan, PosteriorMean, Probability, Quantile
 from ..experiments.experiment import Experiment
 from ..functionals import Functional, OracleCalls
 
 CONFIDENCE = 0.95
-
-ANTICIPATED_KL = 0.5
-"""For the choice of λ; the bounds are flat around their best λ, so that a guess is enough."""
 
 PARTS = {
     "stopping time": 3.0,
@@ -29,29 +24,8 @@ PARTS = {
 """Proportions in which the certificates share the failure probability."""
 
 
-class Terms(NamedTuple):
-    """The plan, the prior on the candidates, and λ and cap of each functional."""
-
-    plan: Plan
-    prior: np.ndarray
-    lam: Mapping[str, float]
-    caps: Mapping[str, float]
-
-
-def declare(experiment: Experiment, prior_values: Mapping[str, np.ndarray]) -> Terms:
-    """Fix everything from values (candidate, problem, replicate) on the prior problems."""
-    caps = _caps(experiment)
-    both = ("stopping_time", "contraction_factor")
-    tables = {name: np.asarray(prior_values[name], float).mean(axis=-1).T for name in both}
-    delta = (1 - CONFIDENCE) * PARTS["posterior stopping time"] / sum(PARTS.values())
-    count = tables["stopping_time"].shape[1]
-    weights = np.full(count, 1.0 / count)
-    lam: dict[str, float] = {}
-    for name, table in tables.items():
-        lam[name] = choose_lambda(table, ANTICIPATED_KL, experiment.sizes["posterior"], delta, caps[name], weights)
-        if name == "stopping_time":
-            weights = gibbs_posterior(table, weights, lam[name], caps[name])
-    return Terms(_plan(caps, lam), weights, lam, caps)
+POSTERIOR_SHARE = (1 - CONFIDENCE) * PARTS["posterior stopping time"] / sum(PARTS.values())
+"""The failure probability of each certificate for the posterior."""
 
 
 def certified(experiment: Experiment) -> tuple[Functional, ...]:
@@ -60,15 +34,16 @@ def certified(experiment: Experiment) -> tuple[Functional, ...]:
     return *(each for each in experiment.functionals if each.name != calls.name), calls
 
 
-def _caps(experiment: Experiment) -> dict[str, float]:
+def caps_of(experiment: Experiment) -> dict[str, float]:
     """The largest value that each functional can have."""
     caps: dict[str, float] = {each.name: getattr(each, "cap", np.inf) for each in certified(experiment)}
     caps["stopping_time"] = float(experiment.horizon)
     return caps
 
 
-def _plan(caps: Mapping[str, float], lam: Mapping[str, float]) -> Plan:
-    origin = "best on the prior problems"
+def plan_for(experiment: Experiment, lam: Mapping[str, float], draws: tuple[Draw, ...]) -> Plan:
+    """Everything that will be certified, with the λ that the prior problems gave, and the draws used so far."""
+    caps = caps_of(experiment)
     goals = {
         "stopping time": Mean("stopping_time", caps["stopping_time"]),
         "contraction factor": Mean("contraction_factor", caps["contraction_factor"]),
@@ -77,6 +52,7 @@ def _plan(caps: Mapping[str, float], lam: Mapping[str, float]) -> Plan:
         "95 % quantile": Quantile("stopping_time", 0.95),
     }
     posterior_goals = {
-        f"posterior {name.replace('_', ' ')}": PosteriorMean(name, caps[name], lam[name], origin) for name in lam
+        f"posterior {name.replace('_', ' ')}": PosteriorMean(name, caps[name], lam[name], "best on the prior problems")
+        for name in lam
     }
-    return Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS)
+    return Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS, draws=draws)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from ..algorithms.algorithm import Algorithm, Stack
+from ..algorithms.algorithm import Algorithm
 from ..files import write_json, write_whole
 from ..results import SUMMARY
 from ..saving import load, save
@@ -52,27 +52,27 @@ class RunDirectory:
         self.stages.mkdir(parents=True, exist_ok=True)
         write_json(self.path / ORDER, order)
 
-    def algorithm(self, stage: str, compute: Callable[[], Algorithm | Stack]) -> Any:
-        """An algorithm or a stack of them: read if this stage was done before, else computed and kept."""
-        path = self.stages / f"{stage}.eqx"
+    def kept(
+        self,
+        stage: str,
+        suffix: str,
+        compute: Callable[[], Any],
+        write: Callable[[Any, Path], None],
+        read: Callable[[Path], Any],
+    ) -> Any:
+        """The result of a stage: read if it was done before, else computed and kept."""
+        path = self.stages / f"{stage}{suffix}"
         if not path.exists():
-            result = self._timed(stage, compute)
-            save(path, result)
-        return load(path)
+            write(self._timed(stage, compute), path)
+        return read(path)
+
+    def algorithm(self, stage: str, compute: Callable[[], Algorithm]) -> Algorithm:
+        """A stage that results in an algorithm."""
+        return self.kept(stage, ".eqx", compute, lambda algorithm, path: save(path, algorithm), load)
 
     def arrays(self, stage: str, compute: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
-        """Arrays by name: read if this stage was done before, else computed and kept."""
-        path = self.stages / f"{stage}.npz"
-        if not path.exists():
-            result = self._timed(stage, compute)
-
-            def write(temporary: Path) -> None:
-                with temporary.open("wb") as file:
-                    np.savez(file, **{name: np.asarray(value) for name, value in result.items()})
-
-            write_whole(path, write)
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+        """A stage that results in arrays by name."""
+        return self.kept(stage, ".npz", compute, _write_arrays, _read_arrays)
 
     def close(self) -> None:
         """The run is complete: what only served to go on is removed."""
@@ -105,3 +105,16 @@ class RunDirectory:
         for name in (SUMMARY, ORDER):
             (self.path / name).unlink(missing_ok=True)
         shutil.rmtree(self.stages, ignore_errors=True)
+
+
+def _write_arrays(arrays: dict[str, Any], path: Path) -> None:
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **{name: np.asarray(value) for name, value in arrays.items()})  # pyright: ignore
+
+    write_whole(path, write)
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,19 +14,19 @@ from jaxtyping import Array, Key
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates import Budget, Certificate, Draw, reference_certificates, tight_band
+from ..certificates import Band, Certificate, Draw, reference_certificates, tight_band
 from ..certificates.product import gibbs_posterior
 from ..evaluation import evaluate
 from ..experiments.experiment import Experiment, Lesson
 from ..figures import draw_all
-from ..learning import langevin_support
 from ..report import write_report
 from ..results import Results
 from ..saving import load, save
-from .certification import Terms, certified, declare
+from .certification import CONFIDENCE, caps_of, certified, plan_for
 from .directory import RunDirectory
 from .examination import examine
-from .summary import summarize
+from .prior import WeightedPrior, sample_prior, shipped_prior
+from .summary import Certified, summarize
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def carry_out(
     results = run.results()
     origin = results.summary["provenance"]
     save(directory / "algorithm.eqx", run.deployed, origin)
-    save(directory / "prior.eqx", run.support.weighted(run.terms.prior), origin | {"lam": dict(run.terms.lam)})
+    run.prior.save(directory / "prior.eqx", origin)
     draw_all(results, directory)
     write_report(results, directory)
     results.save(directory)
@@ -124,94 +123,69 @@ class _Run:
         }
 
     @cached_property
-    def support(self) -> Stack:
-        """Candidates around the learned algorithm. Their values on the prior problems are kept as well."""
-        return self._prior()[0]
+    def prior(self) -> WeightedPrior:
+        """Candidates around the learned algorithm. All that is certified later is fixed with them."""
+        given = shipped_prior(self.experiment.name) if self.order.pretrained else None
+        learned = self.learned
 
-    @cached_property
-    def prior_values(self) -> dict[str, np.ndarray]:
-        return self._prior()[1]
+        def sample() -> WeightedPrior:
+            return sample_prior(self.experiment, learned, self.problems("prior"), self.key(2))
 
-    def _prior(self) -> tuple[Stack, dict[str, np.ndarray]]:
-        recipe, experiment, learned = self.experiment.prior, self.experiment, self.learned
-        found: dict[str, Any] = {}
-
-        def sample() -> Stack:
-            support, performance = langevin_support(
-                learned,
-                experiment.problem_class,
-                self.problems("prior"),
-                criterion=experiment.criterion,
-                horizon=experiment.horizon,
-                key=self.key(2),
-                size=recipe.candidates,
-                chains=recipe.chains,
-                thinning=recipe.thinning,
-                step_size=recipe.step_size,
-                batch=recipe.batch,
-                at_least=recipe.at_least,
-                free=recipe.free,
-                functionals=certified(experiment),
-            )
-            found.update(performance.values)
-            return support
-
-        support = self.place.algorithm("prior", sample)
-        values = self.place.arrays("prior-values", lambda: found or self.measured(support, "prior"))
-        return support, values
-
-    @cached_property
-    def terms(self) -> Terms:
-        """What will be certified: fixed here, on the prior problems alone."""
-        return declare(self.experiment, self.prior_values)
+        return given or self.place.kept("prior", ".eqx", sample, WeightedPrior.save, WeightedPrior.load)
 
     @cached_property
     def posterior_values(self) -> dict[str, np.ndarray]:
         """All candidates on all posterior problems, (problem, candidate)."""
-        values = self.place.arrays("posterior", lambda: self.measured(self.support, "posterior"))
+        stack = self.prior.stack
+        values = self.place.arrays("posterior", lambda: self.measured(stack, "posterior"))
         return {name: value.mean(axis=-1).T for name, value in values.items()}
 
     @cached_property
     def posterior(self) -> np.ndarray:
-        times = self.posterior_values["stopping_time"]
-        terms = self.terms
-        return gibbs_posterior(times, terms.prior, terms.lam["stopping_time"], terms.caps["stopping_time"])
+        """The Gibbs posterior in closed form."""
+        times, lam = self.posterior_values["stopping_time"], self.prior.lam["stopping_time"]
+        return gibbs_posterior(times, self.prior.weights, lam, caps_of(self.experiment)["stopping_time"])
 
     @cached_property
     def deployed(self) -> Algorithm:
         """The mode of the posterior."""
-        return self.support[int(np.argmax(self.posterior))]
+        return self.prior.stack[int(np.argmax(self.posterior))]
 
     @cached_property
     def held_out_values(self) -> dict[str, np.ndarray]:
-        return self.place.arrays("certify", lambda: self.measured(self.deployed, "held-out"))
+        deployed = self.deployed
+        return self.place.arrays("certify", lambda: self.measured(deployed, "held-out"))
 
-    def certificates(self) -> tuple[dict[str, Certificate], tuple[Certificate, ...], Any]:
-        """Those that hold together, the references, and the certified band of the stopping time."""
-        terms = self.terms
-        held_out = Draw.of(self.problems("held-out"), "held-out")
-        posterior = Draw.of(self.problems("posterior"), "posterior")
-        plan = dataclasses.replace(terms.plan, draws=(Draw.of(self.problems("prior"), "prior"), posterior))
-        budget: Budget = plan.budget()
-        of_posterior = plan.certify_posterior(
-            self.posterior_values, self.posterior, terms.prior, posterior, budget=budget
+    def certificates(self) -> dict[str, Certificate]:
+        """Those that hold together: of the posterior on posterior problems, of its mode on held-out problems."""
+        prior, posterior, held_out = (Draw.of(self.problems(role), role) for role in ("prior", "posterior", "held-out"))
+        plan = plan_for(self.experiment, self.prior.lam, (prior, posterior))
+        budget = plan.budget()
+        certificates = (
+            *plan.certify_posterior(
+                self.posterior_values, self.posterior, self.prior.weights, posterior, budget=budget
+            ),
+            *plan.certify(self.held_out_values, held_out, budget=budget),
         )
-        of_deployed = plan.certify(self.held_out_values, held_out, budget=budget)
-        names = [*plan.posterior_goals, *plan.goals]
-        together = dict(zip(names, [*of_posterior, *of_deployed], strict=True))
-        references: tuple[Certificate, ...] = ()
-        for functional in ("stopping_time", "contraction_factor"):
-            references += reference_certificates(
-                self.posterior_values[functional], self.posterior, terms.prior, cap=terms.caps[functional],
-                confidence=plan.confidence, functional=functional,
-            )  # fmt: skip
-        band = tight_band(self.held_out_values["stopping_time"][:, 0], 1 - plan.confidence)
-        return together, references, band
+        return dict(zip([*plan.posterior_goals, *plan.goals], certificates, strict=True))
+
+    def references(self) -> tuple[Certificate, ...]:
+        """The paper's bounds and the classical one on the same data."""
+        caps = caps_of(self.experiment)
+        return tuple(
+            certificate
+            for name in ("stopping_time", "contraction_factor")
+            for certificate in reference_certificates(
+                self.posterior_values[name], self.posterior, self.prior.weights, cap=caps[name], functional=name,
+                confidence=CONFIDENCE,
+            )
+        )  # fmt: skip
 
     def results(self) -> Results:
-        together, references, band = self.certificates()
+        certified = Certified(self.certificates(), self.references(), len(self.prior.stack), self._band())
         algorithms = {"learned": self.deployed, **self.experiment.baselines, **self.tuned}
         examined = examine(self.experiment, algorithms, self.order.seed, self.place)
-        return summarize(
-            self.order, self.deployed, self.terms, together, references, band, examined, self.place.seconds
-        )
+        return summarize(self.order, self.deployed, certified, examined, self.place.seconds)
+
+    def _band(self) -> Band:
+        return tight_band(self.held_out_values["stopping_time"][:, 0], 1 - CONFIDENCE)

@@ -6,7 +6,7 @@ import datetime
 import os
 import platform
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -16,7 +16,7 @@ from ..algorithms.algorithm import Algorithm
 from ..certificates import Band, Certificate
 from ..provenance import commit, versions
 from ..results import Results
-from .certification import CONFIDENCE, Terms
+from .certification import CONFIDENCE
 from .examination import STATISTICS, Examined
 
 if TYPE_CHECKING:
@@ -24,19 +24,21 @@ if TYPE_CHECKING:
 
     from .run import Order
 
-STAGES = {"learn": "train", "prior": "prior", "prior-values": "prior", "posterior": "posterior", "certify": "certify"}
+STAGES = {"learn": "train", "prior": "prior", "posterior": "posterior", "certify": "certify"}
 """Under which name the seconds of a stage are reported; all others belong to the evaluation."""
 
 
+class Certified(NamedTuple):
+    """The certificates that hold together, the references, the number of candidates, and the band of the times."""
+
+    together: Mapping[str, Certificate]
+    references: tuple[Certificate, ...]
+    candidates: int
+    band: Band
+
+
 def summarize(
-    order: Order,
-    deployed: Algorithm,
-    terms: Terms,
-    together: Mapping[str, Certificate],
-    references: tuple[Certificate, ...],
-    band: Band,
-    examined: Examined,
-    seconds: Mapping[str, float],
+    order: Order, deployed: Algorithm, certified: Certified, examined: Examined, seconds: Mapping[str, float]
 ) -> Results:
     """The results of a run."""
     experiment = order.experiment
@@ -58,17 +60,18 @@ def summarize(
         "learned": learned,
         "baselines": described,
         "certificates": [
-            *(_entry(each, learned, True) for each in together.values()),
-            *(_entry(each, learned, False) for each in references),
+            *(_entry(each, learned, True) for each in certified.together.values()),
+            *(_entry(each, learned, False) for each in certified.references),
         ],
         "published": {name: dict(numbers) for name, numbers in experiment.published.items()},
-        "candidates": len(terms.prior),
+        "candidates": certified.candidates,
         "more_tests": {name: describe(values, names) for name, values in examined.more_tests.items()},
         "notes": list(experiment.notes),
         "seconds": _seconds(seconds),
         "provenance": provenance(order),
     }
-    return Results(summary, together, references, _data(examined, names, band, order), examined.pictures)
+    data = _data(examined, names, certified.band, order)
+    return Results(summary, certified.together, certified.references, data, examined.pictures)
 
 
 def describe(values: Mapping[str, np.ndarray], functionals: list[str]) -> dict[str, Any]:

@@ -6,9 +6,15 @@ from abc import abstractmethod
 from importlib import import_module
 from typing import Any
 
+import jax.numpy as jnp
 from jaxtyping import Scalar
 
 from .problem_class import MissingOracle, ProblemClass
+
+
+def attainable_accuracy(loss: Any) -> Any:
+    r"""How closely a minimum can be asked for: 500 units in the last place of \(\max(1, |\ell|)\)."""
+    return 500 * jnp.finfo(jnp.result_type(loss)).eps * jnp.maximum(1.0, jnp.abs(loss))
 
 
 class ComputedOptimum(ProblemClass):
@@ -25,6 +31,9 @@ class ComputedOptimum(ProblemClass):
                 "`problems = loa.problems.with_optimal_losses(problem_class, problems)`."
             )
         return problem.optimal_loss
+
+    def optimal_accuracy(self, problem: Any) -> Scalar:
+        return attainable_accuracy(self.optimal_loss(problem))
 
     def solution(self, problem: Any) -> Any:
         """A minimizer, computed each time by thousands of steps: not something to ask for along a trajectory."""

@@ -85,6 +85,10 @@ class ProblemClass(eqx.Module):
         """
         return 0.0
 
+    def optimal_accuracy(self, problem: Any) -> Scalar | float:
+        """How far from the truth `optimal_loss` may be: 0 where a formula gives it. Gaps are at least as large."""
+        return 0.0
+
     def solution(self, problem: Any) -> Any:
         """A minimizer of the loss."""
         raise self._missing("known solution", "solution(self, problem)")
