@@ -25,6 +25,15 @@ def round_up(bound: Any, cap: float | None = None) -> Any:
     return plain(upward if cap is None else np.minimum(upward, cap))
 
 
+def complement(share: float) -> float:
+    """1 - share, rounded down: a lower bound on a probability from an upper bound on that of the opposite.
+
+    >>> complement(0.25) < 0.75
+    True
+    """
+    return max(float(np.nextafter(1 - round_up(share), 0.0)), 0.0)
+
+
 def plain(number: Any) -> Any:
     """A float where the result is a single number, else the array."""
     return float(number) if np.ndim(number) == 0 else number
