@@ -61,7 +61,8 @@ def mean_from_products(logarithms: Array, counts: Array, delta: float, grid: Seq
     for _ in range(60):
         middle = (low + high) / 2
         gain = logarithms - counts[:, None] * np.log1p(-lams * middle[:, None])
-        rejected = np.asarray(special.logsumexp(gain, axis=1)) >= target
+        largest = gain.max(axis=1)
+        rejected = largest + np.log(np.exp(gain - largest[:, None]).sum(axis=1)) >= target
         low, high = np.where(rejected, low, middle), np.where(rejected, middle, high)
     return high
 
