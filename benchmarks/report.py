@@ -1,6 +1,6 @@
 """Write docs/speed.md, docs/baselines.md and docs/learned.md from benchmarks/results and the shipped algorithms.
 
-To measure anew:  for b in throughput heavy_tails memory scaling startup classical_speed; do
+To measure anew:  for b in throughput heavy_tails memory scaling startup classical_speed certificates; do
                       python $b.py > results/$b.json; done
                   python baselines.py quadratics lasso network stochastic-network images
 """

@@ -211,14 +211,16 @@ def test_extreme_samples(num_problems, cap):
         assert min(bounds) > share * cap
         assert 0 <= c.lower_betting_bound(values, 0.05, cap) <= share * cap
         assert c.quantile_bound(values, 0.5, 0.05) in (share * cap, np.inf)
+        failed = np.full((num_problems, 1), 1 - share)
+        assert 0 <= c.PosteriorProbability("x").certify(failed, [1.0], [1.0], 0.95).bound <= 1 - share
+        if num_problems > 1000:
+            continue  # these take seconds
         band = c.Distribution("x").certify(values, 0.95).band
         assert band is not None
         assert [value for value, _ in band] == [share * cap]
         assert 0 < band[0][1] < 1
         assert c.difference_bound(values, values, 0.05, cap) >= 0
         assert min(c.ratio_bound(values, values, 0.05, cap), c.anytime_ratio_bound(values, values, 0.05, cap)) >= 1
-        failed = np.full((num_problems, 1), 1 - share)
-        assert 0 <= c.PosteriorProbability("x").certify(failed, [1.0], [1.0], 0.95).bound <= 1 - share
     assert 0 < c.catoni_bound(0.0, 0.0, num_problems, 1.0, 0.05) <= 1
     assert c.clopper_pearson_upper(0, num_problems, 0.05) >= 1 - 0.05 ** (1 / num_problems)
 
@@ -718,7 +720,9 @@ def test_a_distribution_reads_out_a_few_levels():
 def test_a_quantile_at_the_cap_says_nothing():
     """Unsolved problems count as the cap: it is no bound on what they would need."""
     values = np.r_[np.full(80, 100.0), np.full(20, 500.0)]
-    assert c.Quantile("stopping_time", 0.9, cap=500.0).certify(values, 0.95).vacuous
+    most = c.Quantile("stopping_time", 0.9, cap=500.0).certify(values, 0.95)
+    assert most.vacuous
+    assert "from these 100 problems: 20 % of them reached 500, up to which is counted." in most.sentence()
     half = c.Quantile("stopping_time", 0.5, cap=500.0).certify(values, 0.95)
     assert "50 % need at most 100 iterations" in half.sentence()
 
@@ -786,7 +790,12 @@ def test_a_quantile_at_the_cap_says_nothing():
         (lambda: c.Plan({}), "at least one goal"),
         (lambda: c.PosteriorMean("x", 1.0, (0.5, 1.5)), "lam must lie strictly between 0 and 1"),
         (lambda: c.lower_cvar_bound([-1.0], 0.5, 0.05), "must not be negative"),
-        (lambda: c.Draw("test", ()), "role must be one of prior, validation, posterior, held-out, got 'test'"),
+        (lambda: c.Draw("x", ()), "role must be one of prior, validation, posterior, held-out, test, got 'x'"),
+        (lambda: c.Draw.of(np.zeros((5, 2)), "held-out"), "4 of the 5 held-out problems are copies of others"),
+        (lambda: c.certify([1.0], cap=2.0, confidence="95 %"), "confidence must lie strictly between 0 and 1"),  # pyright: ignore
+        (lambda: c.certify([1.0], cap=None), "cap must be positive and finite, got None"),  # pyright: ignore
+        (lambda: c.certify([1.0, 2.0], cap=2.0, diverged=[True]), "diverged must say for every value"),
+        (lambda: c.Certificate.from_json("hello"), "not a certificate, not even JSON"),
         (lambda: c.Draw.of(np.zeros((0, 2)), "prior"), "the prior draw is empty"),
         (lambda: c.Draw.of(1.0, "prior"), "must be a stack"),
     ],

@@ -476,7 +476,13 @@ def test_the_product_bound_stays_tight(regime, largest):
     assert np.mean(bounds) - mean < largest
 
 
-def test_the_level_of_berk_and_jones_is_no_larger_than_needed():
-    level = distribution.berk_jones_level(50, DELTA)
-    crossing = 1 - distribution.never_below(distribution._lower_quantiles(50, level))
-    assert DELTA * 0.999 < crossing <= DELTA
+@pytest.mark.parametrize(("count", "delta"), [(2, DELTA), (50, DELTA), (50, 0.5), (250, 1e-3), (1000, 1e-5)])
+def test_the_level_of_berk_and_jones_is_no_larger_than_needed(count, delta):
+    level = distribution.berk_jones_level(count, delta)
+    crossing = 1 - distribution.never_below(distribution._lower_quantiles(count, level))
+    assert delta * 0.999 < crossing <= delta
+
+
+def test_the_level_of_berk_and_jones_for_a_tiny_failure_probability():
+    """Such as that of Occam for a candidate of little prior mass: one minus it rounds to one."""
+    assert distribution.berk_jones_level(100, 1e-18) == 1e-20

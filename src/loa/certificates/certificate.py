@@ -89,14 +89,17 @@ class Certificate:
         """
         if self.vacuous:
             name = self.functional.replace("_", " ")
+            reason = "more of them are needed"
+            if self.at_cap and self.measure in ("quantile", "distribution"):
+                reason = f"{_percent(self.at_cap, 1)} of them reached {_number(self.cap)}, up to which is counted"
             return (
                 f"With {_percent(self.confidence, -1)} confidence, nothing can be said about the {self.measure} of "
-                f"{name} from these {self.n} problems: more of them are needed."
+                f"{name} from these {self.n} problems: {reason}."
             )
         where = f"over problems drawn like these {self.n}"
         if self.target == "posterior":
             where += " and over the posterior"
-        if self.at_cap:
+        if self.at_cap and self.measure != "tail":
             where += f" (counted up to {_number(self.cap)}, which {_percent(self.at_cap, 1)} of them reached)"
         return f"With {_percent(self.confidence, -1)} confidence, {self._claim()}, {where}."
 
@@ -182,7 +185,10 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """The inverse of `to_json`."""
-        return cls.from_dict(json.loads(text))
+        try:
+            return cls.from_dict(json.loads(text))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"this is not a certificate, not even JSON: {error}.") from error
 
     @classmethod
     def from_dict(cls, content: Any) -> Certificate:

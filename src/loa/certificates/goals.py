@@ -61,6 +61,11 @@ class Mean(Goal):
         values = np.asarray(values)
         values = values if values.dtype == bool or np.issubdtype(values.dtype, np.floating) else values.astype(float)
         if diverged is not None:
+            if np.shape(diverged) != values.shape:
+                raise ValueError(
+                    f"diverged must say for every value whether its run diverged, but it has the shape "
+                    f"{np.shape(diverged)} and values have {values.shape}."
+                )
             values = np.where(np.asarray(diverged, bool), np.asarray(self.cap, values.dtype), values)
         found = self.find(values, delta, prior_values)
         return self.record(values, found, confidence, draws=draws, prior_mass=prior_mass)
