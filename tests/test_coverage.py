@@ -485,4 +485,4 @@ def test_the_level_of_berk_and_jones_is_no_larger_than_needed(count, delta):
 
 def test_the_level_of_berk_and_jones_for_a_tiny_failure_probability():
     """Such as that of Occam for a candidate of little prior mass: one minus it rounds to one."""
-    assert distribution.berk_jones_level(100, 1e-18) == 1e-20
+    assert distribution.berk_jones_level(100, 1e-18) == pytest.approx(1e-20)

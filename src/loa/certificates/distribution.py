@@ -96,7 +96,7 @@ def berk_jones_level(num_problems: int, delta: float) -> float:
             low, below = middle, found
         else:
             high, above = middle, found
-        if 1 - 6e-4 < below / allowed:
+        if below / allowed > 1 - 6e-4:
             break
     return low
 
