@@ -10,7 +10,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from loa import certificates as c
-from loa.certificates import betting, distribution, pac_bayes_kl
+from loa.certificates import betting, distribution, pac_bayes_kl, reference
 
 RNG = np.random.default_rng(17)
 UNIFORM = np.full(20, 1 / 20)
@@ -198,6 +198,8 @@ def test_extreme_samples(num_problems, cap):
             c.product_bound(values[:, None], [1.0], 0.0, 0.5, 0.05, cap),
             c.kl_bound(share * cap, 0.0, num_problems, 0.05, cap),
             c.cvar_bound(values, 0.9, 0.0, 0.05, cap),
+            c.anytime_bounds(values, 0.05, cap)[-1],
+            c.KLMean("x", cap).certify(values[:, None], [1.0], [1.0], 0.95).bound,
         ]
         assert np.isfinite(bounds).all()
         assert all(share * cap < bound <= cap or share == 1.0 == bound / cap for bound in bounds)
@@ -209,6 +211,16 @@ def test_extreme_samples(num_problems, cap):
         assert min(bounds) > share * cap
         assert 0 <= c.lower_betting_bound(values, 0.05, cap) <= share * cap
         assert c.quantile_bound(values, 0.5, 0.05) in (share * cap, np.inf)
+        failed = np.full((num_problems, 1), 1 - share)
+        assert 0 <= c.PosteriorProbability("x").certify(failed, [1.0], [1.0], 0.95).bound <= 1 - share
+        if num_problems > 1000:
+            continue  # these take seconds
+        band = c.Distribution("x").certify(values, 0.95).band
+        assert band is not None
+        assert [value for value, _ in band] == [share * cap]
+        assert 0 < band[0][1] < 1
+        assert c.difference_bound(values, values, 0.05, cap) >= 0
+        assert min(c.ratio_bound(values, values, 0.05, cap), c.anytime_ratio_bound(values, values, 0.05, cap)) >= 1
     assert 0 < c.catoni_bound(0.0, 0.0, num_problems, 1.0, 0.05) <= 1
     assert c.clopper_pearson_upper(0, num_problems, 0.05) >= 1 - 0.05 ** (1 / num_problems)
 
@@ -344,6 +356,13 @@ def all_kinds():
     yield c.Quantile("stopping_time", 0.9).certify(values[:, 0], 0.95)
     yield c.Quantile("stopping_time", 0.999).certify(values[:, 0], 0.95)
     yield c.CVaR("stopping_time", 0.9, 450.0, 500.0).certify(values[:, 0], 0.95)
+    yield c.Distribution("stopping_time").certify(values[:, 0], 0.95)
+    yield c.Distribution("stopping_time", cap=500.0).certify(values[:, 0], 0.95)
+    yield c.Distribution("contraction_factor").certify(values[:3, 0] / 500, 0.95)
+    yield c.Quantile("stopping_time", 0.9).certify(values[:, 0], 0.95, prior_mass=0.01)
+    yield c.certify_until(c.Tail("stopping_time", 400.0), [(np.arange(300), values[:, 0])], reaching=0.0)
+    yield c.PosteriorProbability("solved").certify(values < 500, [0.5, 0.5], [0.1, 0.9], 0.95)
+    yield c.PaperMean("stopping_time", 500.0, lam=0.1).certify(values, [0.5, 0.5], [0.1, 0.9], 0.95)
     yield c.certify_posterior(values, [0.5, 0.5], [0.1, 0.9], cap=500.0, lam=0.3)
     yield c.certify_posterior(values, [0.5, 0.5], [0.1, 0.9], cap=500.0, lam=(0.1, 0.3))
     yield c.certify_occam(values[:, 0], 0.01, cap=500.0)
@@ -419,13 +438,19 @@ def test_fresh_values_contradict_what_is_false_only():
         c.Tail("x", 800.0).certify(fresh, 0.95),
         c.Quantile("x", 0.5).certify(fresh, 0.95),
         c.CVaR("x", 0.5, 500.0, 1000.0).certify(fresh, 0.95),
+        c.Distribution("x").certify(fresh, 0.95),
+        c.Distribution("x", cap=999.0).certify(fresh, 0.95),
+        c.Mean("x", 1000.0).certify(fresh, 0.95, prior_mass=0.1),
+        c.certify_until(c.Mean("x", 1000.0), [(fresh, fresh)], within=0.1),
+        c.PosteriorProbability("solved").certify(solved[:, None] & [True, True], [0.5, 0.5], [0.5, 0.5], 0.95),
         c.certify_posterior(fresh[:, None] * [1.0, 0.5], [0.5, 0.5], [0.5, 0.5], cap=1000.0, lam=0.2),
     ]
     for certificate in true:
         better = np.ones(1000) if certificate.measure == "probability" else fresh * 0.5
         worse = fresh < 700 if certificate.measure == "probability" else np.minimum(fresh * 1.5, 1000.0)
         if certificate.posterior:
-            better, worse = better[:, None] * [1.0, 0.5], worse[:, None] * [1.0, 0.5]
+            columns = [1.0, 1.0 if certificate.measure == "probability" else 0.5]
+            better, worse = better[:, None] * columns, worse[:, None] * columns
         assert not certificate.verify(better).contradicted, certificate
         assert certificate.verify(worse).contradicted, certificate
         assert "1 % of the time" in certificate.verify(worse).sentence()
@@ -547,6 +572,161 @@ def test_a_plan_refuses_what_it_was_not_made_for():
         a_plan(parts={"time": 1.0})
 
 
+def test_a_plan_knows_its_sizes():
+    """The number of problems is fixed beforehand: drawing on until one likes the result is refused."""
+    plan = a_plan(sizes={"held-out": 60})
+    values = {"stopping_time": np.ones(61), "solved": np.ones(61)}
+    with pytest.raises(ValueError, match="has 60 held-out problems, but the draw has 61: their number is fixed"):
+        plan.certify(values, c.Draw.of(RNG.random(61), "held-out"))
+    with pytest.raises(ValueError, match="has 60 held-out problems, but the draw has 50"):
+        plan.with_draw(c.Draw.of(RNG.random(50), "held-out"))
+
+
+def test_a_plan_decides_between_held_out_problems_and_occam():
+    """By the rule, before data: 41 % of the problems must be held out for ten candidates, 25 % for a hundred."""
+    sizes = {"posterior": 700, "held-out": 300, "prior": 100}
+    plan = c.Plan({"time": c.Mean("stopping_time", 500.0)}, sizes=sizes)
+    many, few = plan.decided(np.full(100, 0.01)), plan.decided(np.full(10, 0.1))
+    assert (many.deployed_on, dict(many.sizes)) == ("held-out", sizes)
+    assert (few.deployed_on, dict(few.sizes)) == ("posterior", {"posterior": 1000, "prior": 100})
+    assert many.fingerprint == plan.fingerprint != few.fingerprint
+    lopsided = np.r_[1 - 1e-6, np.full(99, 1e-6 / 99)]
+    assert plan.decided(lopsided).deployed_on == "posterior"
+    only = c.Plan({"time": c.Mean("stopping_time", 500.0)}, sizes={"posterior": 50})
+    assert only.decided([0.5, 0.5]).deployed_on == "posterior"
+
+
+def test_a_plan_by_occam():
+    draw = c.Draw.of(RNG.random(60), "posterior")
+    goals = {"time": c.Mean("stopping_time", 500.0), "success": c.Probability("solved")}
+    plan = c.Plan(goals, {"average": c.PosteriorMean("stopping_time", 500.0, 0.3)}, deployed_on="posterior")
+    values = {"stopping_time": RNG.integers(1, 400, 60), "solved": np.ones(60)}
+    budget = plan.budget()
+    certificates = plan.certify(values, draw, prior_mass=0.02, budget=budget)
+    share = 0.05 / 3
+    assert certificates[0].bound == c.betting_bound(values["stopping_time"], share * 0.02, 500.0)
+    assert certificates[1].bound == pytest.approx(c.clopper_pearson_lower(60, 60, share * 0.02))
+    for certificate in certificates:
+        assert certificate.kind == "occam"
+        assert certificate.kl == pytest.approx(-np.log(0.02))
+        assert certificate.confidence == pytest.approx(1 - share)
+        assert certificate.draws["posterior"] == draw.fingerprint
+    table = {"stopping_time": np.stack([values["stopping_time"]] * 2, axis=1)}
+    average = plan.certify_posterior(table, [0.5, 0.5], [0.5, 0.5], draw, budget=budget)
+    assert c.joint_confidence([*certificates, *average]) == pytest.approx(0.95)
+    with pytest.raises(ValueError, match="give the prior_mass of the algorithm if, and only if"):
+        plan.certify(values, draw)
+    with pytest.raises(ValueError, match="this plan does so on held-out problems"):
+        a_plan().certify(values, c.Draw("held-out", draw.fingerprints), prior_mass=0.5)
+    with pytest.raises(ValueError, match="certified on a posterior draw, got one with the role held-out"):
+        plan.certify(values, c.Draw("held-out", draw.fingerprints), prior_mass=0.5)
+
+
+def test_a_tiny_prior_mass_is_no_rounding_error():
+    """δπ(h) is far below the last digit of the confidence."""
+    values = RNG.random(500)
+    certificate = c.Mean("x", 1.0).certify(values, 0.95, prior_mass=1e-40)
+    assert certificate.bound == c.betting_bound(values, 0.05 * 1e-40, 1.0) < 1
+
+
+def test_the_papers_bounds_beside_a_plan():
+    """Three for a mean, one for a property; each with all of the confidence, from the same data."""
+    draw, prior, posterior = c.Draw.of(RNG.random(200), "posterior"), np.full(4, 0.25), np.array([0.1, 0.2, 0.3, 0.4])
+    values = {"stopping_time": RNG.integers(50, 500, (200, 4)).astype(float)}
+    values["solved"] = values["stopping_time"] < 450
+    plan = c.Plan(
+        {"time": c.Mean("stopping_time", 500.0)},
+        {"average": c.PosteriorMean("stopping_time", 500.0, 0.3), "solved": c.PosteriorProbability("solved")},
+    )
+    references = plan.references(values, posterior, prior, draw)
+    assert [(each.functional, each.kind) for each in references] == [
+        ("stopping_time", "paper"), ("stopping_time", "paper with sharp constant"), ("stopping_time", "pac-bayes-kl"),
+        ("solved", "paper"),
+    ]  # fmt: skip
+    assert {each.confidence for each in references} == {0.95}
+    assert {each.draws["posterior"] for each in references} == {draw.fingerprint}
+    kl, empirical = c.kl_divergence(posterior, prior), (values["stopping_time"] @ posterior).mean()
+    paper = references[0]
+    assert paper.bound == c.paper_bound(empirical, kl, 200, paper.lam, 0.05 / 8, 500.0)
+    failures = 1 - (values["solved"] @ posterior).mean()
+    success = references[3]
+    assert success.bound == pytest.approx(1 - c.catoni_bound(failures, kl, 200, success.lam, 0.05 / 8), rel=1e-12)
+
+
+def test_the_papers_theorems_with_each_kind_of_lambda():
+    """Fixed, chosen on prior problems, best of a grid that is paid for; all three say so."""
+    values, prior = indicators(), UNIFORM
+    posterior = c.gibbs_posterior(values, prior, 0.3, 1.0)
+    kl, failures = c.kl_divergence(posterior, prior), (values @ posterior).mean()
+    chosen = c.catoni_lambda(failures, kl, 200, 0.05)
+    best = c.PosteriorProbability("ok", chosen, "chosen on prior problems").certify(1 - values, posterior, prior, 0.95)
+    assert best.lam_origin == "chosen on prior problems"
+    assert best.bound == pytest.approx(1 - c.catoni_bound(failures, kl, 200, chosen, 0.05))
+    for lam in chosen * np.array([0.5, 0.9, 1.1, 2.0]):
+        assert c.PosteriorProbability("ok", lam).certify(1 - values, posterior, prior, 0.95).bound < best.bound
+    grid = tuple(chosen * np.array([0.5, 1.0, 2.0]))
+    paid = c.PosteriorProbability("ok", grid).certify(1 - values, posterior, prior, 0.95)
+    assert paid.bound == pytest.approx(1 - c.catoni_bound(failures, kl, 200, chosen, 0.05 / 3))
+    assert "grid of 3 declared beforehand and paid for" in paid.lam_origin
+    lam = c.paper_lambda(kl, 200, 0.05, 1.0)
+    for sharp, theorem in ((False, c.paper_bound), (True, c.sharp_bound)):
+        fixed = c.PaperMean("failed", 1.0, lam, sharp=sharp).certify(values, posterior, prior, 0.95)
+        assert fixed.bound == pytest.approx(theorem(failures, kl, 200, lam, 0.05, 1.0))
+    assert c.KLMean("failed", 1.0).certify(values, posterior, prior, 0.95).lam is None
+
+
+def test_the_default_grids_cost_little():
+    """Compared to the best λ for free, at any divergence and rate of failure one would meet."""
+    for count in (20, 250, 1000):
+        for kl in (0.0, 1.0, 4.0):
+            free = c.paper_bound(0.0, kl, count, c.paper_lambda(kl, count, 0.05, 1.0), 0.05, 1.0)
+            grid = c.PaperMean("x", 1.0)._grid(count, 0.05)
+            found = c.best_on_grid(lambda lam, d, k=kl, n=count: c.paper_bound(0.0, k, n, lam, d, 1.0), grid, 0.05)
+            assert found.bound < 1.35 * free
+            for rate in (0.0, 0.01, 0.3):
+                best = c.catoni_bound(rate, kl, count, c.catoni_lambda(rate, kl, count, 0.05), 0.05)
+                grid = reference._property_grid(count, 0.05)
+                found = c.best_on_grid(
+                    lambda lam, d, r=rate, k=kl, n=count: c.catoni_bound(r, k, n, lam, d), grid, 0.05
+                )
+                assert found.bound - rate < 1.75 * (best - rate)
+
+
+def test_a_distribution_reads_out_a_few_levels():
+    values = np.r_[np.arange(1.0, 241.0), np.full(10, 500.0)]
+    certificate = c.Distribution("stopping_time", cap=500.0).certify(values, 0.95)
+    band = c.tight_band(values, 0.05)
+    assert certificate.at(200.0) == band.at(200.0)
+    assert certificate.at(600.0) == certificate.at(240.0) == band.at(240.0)
+    assert certificate.at(0.5) == 0
+    assert max(value for value, _ in certificate.band) == 240
+    sentence = certificate.sentence()
+    assert "50 % need at most " in sentence
+    assert "99 %" not in sentence
+    assert "iterations, at once, over problems drawn like these 250" in sentence
+    assert "(counted up to 500, which 4 % of them reached)" in sentence
+    assert certificate.bound == next(value for value, share in certificate.band if share >= 0.5)
+    few = c.Distribution("contraction_factor").certify([0.5, 0.6], 0.95)
+    assert few.band is not None
+    share = few.band[-1][1]
+    assert 0.05 / 2 <= share**2 <= 0.05
+    assert f"at least {np.floor(1e4 * share) / 100} % have a contraction factor of at most 0.6" in few.sentence()
+    assert few.bound == np.inf
+    hopeless = c.Distribution("stopping_time", cap=500.0).certify(np.full(20, 500.0), 0.95)
+    assert hopeless.vacuous
+    assert "nothing can be said" in hopeless.sentence()
+
+
+def test_a_quantile_at_the_cap_says_nothing():
+    """Unsolved problems count as the cap: it is no bound on what they would need."""
+    values = np.r_[np.full(80, 100.0), np.full(20, 500.0)]
+    most = c.Quantile("stopping_time", 0.9, cap=500.0).certify(values, 0.95)
+    assert most.vacuous
+    assert "from these 100 problems: 20 % of them reached 500, up to which is counted." in most.sentence()
+    half = c.Quantile("stopping_time", 0.5, cap=500.0).certify(values, 0.95)
+    assert "50 % need at most 100 iterations" in half.sentence()
+
+
 # Refusals
 
 
@@ -567,6 +747,21 @@ def test_a_plan_refuses_what_it_was_not_made_for():
         (lambda: c.certify([1.0], cap=500, prior_values=[501.0]), "must not exceed the cap"),
         (lambda: c.Probability("x").certify([0.5], 0.95), "x must be 0 or 1 on every problem"),
         (lambda: c.Quantile("x", 1.5), "level must lie strictly between 0 and 1"),
+        (lambda: c.Quantile("x", 0.5, cap=-1.0), "cap must be positive"),
+        (lambda: c.Quantile("x", 0.5, cap=5.0).certify([6.0], 0.95), "must not exceed the cap 5"),
+        (lambda: c.Tail("x", 500.0, cap=500.0), "threshold must lie below the cap 500, got 500.0: values are cut off"),
+        (lambda: c.Distribution("x", cap=0.0), "cap must be positive"),
+        (lambda: c.Distribution("x").certify([np.nan], 0.95), "1 values are NaN"),
+        (lambda: c.Distribution("x").certify(np.ones((3, 2)), 0.95), "replicates of a problem are not independent"),
+        (lambda: c.Mean("x", 1.0).certify([1.0], 0.95, prior_mass=1.5), r"prior_mass must lie in \(0, 1\], got 1.5"),
+        (lambda: c.PaperMean("x", 1.0, lam=-1.0), "lam must be positive"),
+        (lambda: c.PaperMean("x", 1.0).certify(np.ones((3, 2)), [1.0], [1.0], 0.95), "each of the 1 candidates, got 2"),
+        (lambda: c.PaperMean("x", 1.0).certify(np.ones((3, 2)), [0.5, 0.5], [1, 0], 0.95), "KL is infinite"),
+        (lambda: c.PosteriorProbability("x").certify([[2.0]], [1.0], [1.0], 0.95), "must not exceed the cap 1"),
+        (lambda: c.Plan({"x": c.Tail("x", 1.0)}, deployed_on="test"), "deployed_on must be 'held-out' or 'posterior'"),
+        (lambda: c.Plan({"x": c.Tail("x", 1.0)}).decided([0.5, 0.5]), "the rule needs sizes="),
+        (lambda: c.certify([1.0], cap=2.0).at(1.0), "only the certificate of a distribution"),
+        (lambda: c.Probability("x").certify([1.0], 0.95).verify([0.5]), "x must be 0 or 1"),
         (lambda: c.CVaR("x", 0.9, 500.0, 500.0), r"threshold must lie in \[0, cap\)"),
         (lambda: c.quantile_bound(np.ones((3, 2)), 0.5, 0.05), "replicates of a problem are not independent"),
         (lambda: c.tail_bound([], 0.5, 0.05), "values are empty"),
@@ -595,7 +790,12 @@ def test_a_plan_refuses_what_it_was_not_made_for():
         (lambda: c.Plan({}), "at least one goal"),
         (lambda: c.PosteriorMean("x", 1.0, (0.5, 1.5)), "lam must lie strictly between 0 and 1"),
         (lambda: c.lower_cvar_bound([-1.0], 0.5, 0.05), "must not be negative"),
-        (lambda: c.Draw("test", ()), "role must be one of prior, validation, posterior, held-out, got 'test'"),
+        (lambda: c.Draw("x", ()), "role must be one of prior, validation, posterior, held-out, test, got 'x'"),
+        (lambda: c.Draw.of(np.zeros((5, 2)), "held-out"), "4 of the 5 held-out problems are copies of others"),
+        (lambda: c.certify([1.0], cap=2.0, confidence="95 %"), "confidence must lie strictly between 0 and 1"),  # pyright: ignore
+        (lambda: c.certify([1.0], cap=None), "cap must be positive and finite, got None"),  # pyright: ignore
+        (lambda: c.certify([1.0, 2.0], cap=2.0, diverged=[True]), "diverged must say for every value"),
+        (lambda: c.Certificate.from_json("hello"), "not a certificate, not even JSON"),
         (lambda: c.Draw.of(np.zeros((0, 2)), "prior"), "the prior draw is empty"),
         (lambda: c.Draw.of(1.0, "prior"), "must be a stack"),
     ],

@@ -183,9 +183,63 @@ def test_posteriors_chosen_by_an_adversary(num_problems, rare):
     assert_is_caught(broken)
 
 
+@pytest.mark.parametrize("num_problems", [20, 100])
+@pytest.mark.parametrize("rare", [0.0, 0.001])
+def test_certificates_of_posteriors_chosen_by_an_adversary(num_problems, rare):
+    """Every goal for a posterior, with λ from a grid: the paper's theorems, their relatives and the product bound.
+
+    Goals of failure and, for the theorem on properties, of success. Forgetting divergence and price of λ is caught.
+    """
+    rng = np.random.default_rng(15)
+    centers = rng.uniform(0.2, 0.5, 100)
+    truth = rare + (1 - rare) * stats.norm.sf((0.5 - centers) / np.hypot(0.15, 0.15))
+    prior = np.full(100, 0.01)
+    goals = [
+        c.PosteriorMean("failed", 1.0, c.odds_grid(0.1, 20.0, 6)),
+        c.PaperMean("failed", 1.0),
+        c.PaperMean("failed", 1.0, sharp=True),
+        c.KLMean("failed", 1.0),
+    ]
+    misses, broken = [], []
+    for values in correlated(rng, 100, num_problems, centers, rare):
+        posteriors = adversarial_posteriors(values, truth, 0.4)[2:5]
+        claims = [(posterior, truth @ posterior) for posterior in posteriors]
+        found = [[goal.certify(values, p, prior, 1 - DELTA).bound < goal_ for p, goal_ in claims] for goal in goals]
+        success = [c.PosteriorProbability("ok").certify(1 - values, p, prior, 1 - DELTA).bound for p, _ in claims]
+        found.append([bound > 1 - failure for bound, (_, failure) in zip(success, claims, strict=True)])
+        misses.append(np.any(found, axis=1))
+        lucky = c.PosteriorProbability("ok").certify(1 - values, posteriors[0], posteriors[0], 1 - DELTA)
+        free = c.PosteriorProbability("ok", lucky.lam).certify(1 - values, posteriors[0], posteriors[0], 1 - DELTA)
+        broken.append(free.bound > 1 - claims[0][1])
+    for of_one_goal in np.transpose(misses):
+        assert_covers(of_one_goal)
+    assert_is_caught(broken)
+
+
+@pytest.mark.parametrize("rare", [0.0, 0.001])
+def test_occam_for_every_goal_at_twenty_problems(rare):
+    """The candidate that looks best of a hundred correlated ones; forgetting how it was chosen is caught."""
+    rng = np.random.default_rng(24)
+    values = correlated(rng, 100, 20, np.full(100, 0.4), rare)
+    truth = rare + (1 - rare) * stats.norm.sf(0.1 / np.hypot(0.15, 0.15))
+    goals = {
+        c.Mean("failed", 1.0): lambda bound: bound < truth,
+        c.Probability("solved"): lambda bound: bound > 1 - truth,
+        c.Tail("failed", 0.5): lambda bound: bound < truth,
+        c.Quantile("failed", 1 - truth + 0.01): lambda bound: bound < 1,
+        c.Distribution("failed"): lambda bound: bound < (0 if truth < 0.5 else 1),
+    }
+    best = [sample[:, sample.mean(axis=0).argmin()] for sample in values]
+    for goal, misses in goals.items():
+        samples = [1 - each if goal.functional == "solved" else each for each in best]
+        assert_covers([misses(goal.certify(each, 1 - DELTA, prior_mass=0.01).bound) for each in samples])
+        if goal.measure != "distribution":
+            assert_is_caught([misses(goal.certify(each, 1 - DELTA).bound) for each in samples])
+
+
 def test_occam_on_the_candidate_that_looks_best():
     rng = np.random.default_rng(6)
-    values = correlated(rng, 150, 60, np.full(30, 0.4), 0.0)
+    values = correlated(rng, 80, 60, np.full(30, 0.4), 0.0)
     truth = stats.norm.sf(0.1 / np.hypot(0.15, 0.15))
     best = [sample[:, sample.mean(axis=0).argmin()] for sample in values]
     assert_covers([c.certify_occam(sample, 1 / 30, cap=1.0).bound < truth for sample in best])
@@ -300,6 +354,26 @@ def test_bands(band, num_problems):
     assert_is_caught((ordered < broken).any(axis=1))
 
 
+@pytest.mark.parametrize("probability", [0.01, 0.001])
+def test_a_distribution_with_rare_failures(probability):
+    """Quick successes and rare failures: the share of successes that is certified; that of the sample is caught."""
+    values, _ = with_rare_failures(probability)[0](np.random.default_rng(25), (500, 250)), None
+    certificates = [c.Distribution("time", cap=1.0).certify(np.ceil(10 * sample) / 10, 1 - DELTA) for sample in values]
+    assert_covers([certificate.at(0.2) > 1 - probability for certificate in certificates])
+    assert_is_caught((values <= 0.2).mean(axis=1) > 1 - probability)
+
+
+@sizes
+def test_cvar_bound_with_rare_failures(num_problems):
+    """One problem in a thousand costs the cap: it belongs to the worst tenth, whose mean most samples underrate."""
+    sample, _ = with_rare_failures(0.001)
+    values = sample(np.random.default_rng(26), (100, num_problems))
+    truth = (0.001 + 0.099 * (0.2 - 0.1 * (0.099 / 0.999) / 2)) / 0.1
+    assert_covers([c.cvar_bound(each, 0.9, 0.19, DELTA, 1.0) < truth for each in values])
+    assert_covers([c.lower_cvar_bound(each, 0.9, DELTA) > truth for each in values])
+    assert_is_caught(0.19 + np.maximum(values - 0.19, 0).mean(axis=1) / 0.1 < truth)
+
+
 @sizes
 def test_cvar_bound(num_problems):
     """Of uniform values, whose worst tenth has the mean .95; from both sides."""
@@ -314,11 +388,13 @@ def test_cvar_bound(num_problems):
     assert_is_caught(plain > 0.95)
 
 
-def test_pairs():
+@pytest.mark.parametrize("num_problems", [20, 60])
+def test_pairs(num_problems):
     """Difference and ratio of the means of two algorithms that share the difficulty of a problem."""
     rng = np.random.default_rng(16)
-    difficulty = rng.uniform(0.2, 1.0, (80, 60))
-    values, baseline = difficulty * rng.uniform(0.5, 0.9, (80, 60)), difficulty * rng.uniform(0.6, 1.0, (80, 60))
+    shape = (80, num_problems)
+    difficulty = rng.uniform(0.2, 1.0, shape)
+    values, baseline = difficulty * rng.uniform(0.5, 0.9, shape), difficulty * rng.uniform(0.6, 1.0, shape)
     pairs = list(zip(values, baseline, strict=True))
     assert_covers([c.difference_bound(first, second, DELTA, 1.0) < 0.6 * (0.7 - 0.8) for first, second in pairs])
     assert_covers([c.ratio_bound(first, second, DELTA, 1.0) < 0.7 / 0.8 for first, second in pairs])
@@ -326,6 +402,7 @@ def test_pairs():
     assert_is_caught((values - baseline).mean(axis=1) < 0.6 * (0.7 - 0.8))
     better = np.mean(rng.uniform(0.5, 0.9, 10**6) < rng.uniform(0.6, 1.0, 10**6))
     assert_covers([c.better_bound(first, second, DELTA) > better + 0.002 for first, second in pairs])
+    assert_is_caught((values < baseline).mean(axis=1) > better + 0.002)
 
 
 # Together, and afterwards
@@ -360,6 +437,18 @@ def test_true_certificates_are_rarely_contradicted():
         values = rng.random((60, 200))
         assert_covers([true.verify(sample, error_rate=DELTA).contradicted for sample in values])
         assert_is_caught([false.verify(sample, error_rate=DELTA).contradicted for sample in values])
+    levels = np.linspace(0.05, 0.95, 19)
+    true, false = (
+        make(measure="distribution", bound=0.5, band=tuple(zip(levels, shares, strict=True)))
+        for shares in (levels, np.minimum(levels + 0.2, 1.0))
+    )
+    values = rng.random((600, 200))
+    assert_covers([true.verify(sample, error_rate=DELTA).contradicted for sample in values])
+    assert_is_caught([false.verify(sample, error_rate=DELTA).contradicted for sample in values])
+    average = make(measure="probability", target="posterior", bound=0.9, posterior=(0.5, 0.5))
+    tables = rng.random((60, 200, 2)) < 0.9
+    assert_covers([average.verify(table, error_rate=DELTA).contradicted for table in tables])
+    assert_is_caught([average.verify(table[:150] & table[50:], error_rate=DELTA).contradicted for table in tables])
     success = make(measure="probability", bound=0.9)
     solved = rng.random((1000, 200)) < 0.9
     assert_covers([success.verify(sample, error_rate=DELTA).contradicted for sample in solved])
@@ -387,7 +476,13 @@ def test_the_product_bound_stays_tight(regime, largest):
     assert np.mean(bounds) - mean < largest
 
 
-def test_the_level_of_berk_and_jones_is_no_larger_than_needed():
-    level = distribution.berk_jones_level(50, DELTA)
-    crossing = 1 - distribution.never_below(distribution._lower_quantiles(50, level))
-    assert DELTA * 0.999 < crossing <= DELTA
+@pytest.mark.parametrize(("count", "delta"), [(2, DELTA), (50, DELTA), (50, 0.5), (250, 1e-3), (1000, 1e-5)])
+def test_the_level_of_berk_and_jones_is_no_larger_than_needed(count, delta):
+    level = distribution.berk_jones_level(count, delta)
+    crossing = 1 - distribution.never_below(distribution._lower_quantiles(count, level))
+    assert delta * 0.999 < crossing <= delta
+
+
+def test_the_level_of_berk_and_jones_for_a_tiny_failure_probability():
+    """Such as that of Occam for a candidate of little prior mass: one minus it rounds to one."""
+    assert distribution.berk_jones_level(100, 1e-18) == pytest.approx(1e-20)

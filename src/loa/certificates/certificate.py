@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,9 @@ from ..files import write_whole
 from .verdict import Verdict, verify
 
 UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}
-MEASURES = ("mean", "probability", "tail", "quantile", "cvar")
+MEASURES = ("mean", "probability", "tail", "quantile", "cvar", "distribution")
+LEVELS = (0.5, 0.9, 0.99)
+"""Of a whole distribution function, the levels that the sentence reads out."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,16 +26,17 @@ class Certificate:
     Fields:
         functional: name of the functional.
         measure: "mean", "probability" (at least so many have the property), "tail" (at most so many are above the
-            threshold), "quantile" or "cvar".
+            threshold), "quantile", "cvar" or "distribution" (at least so many are at most so large, for every value).
         target: "deployed" (one algorithm) or "posterior" (its average).
         kind: the method of the bound.
-        bound: the certified number; an upper bound but for "probability".
+        bound: the certified number; an upper bound but for "probability". For "distribution", the certified median.
         empirical: the same measure on the sample.
         confidence: of this certificate alone; several hold together only as far as a `Budget` says.
         n: the number of problems it rests on.
         cap: the largest value there can be, if the method needs one.
         at_cap: the share of the sample at the cap, where a truncated functional hides something.
         level, threshold: of a quantile, a tail or a CVaR, as fixed beforehand.
+        band: for "distribution", pairs (value, share): at least that share of all problems is at most that large.
         kl, lam, lam_origin: the divergence of posterior from prior, the parameter λ and how it was chosen.
         posterior: weights of the candidates, for the target "posterior".
         draws: fingerprint of the draw of problems in each role.
@@ -54,6 +57,7 @@ class Certificate:
     at_cap: float | None = None
     level: float | None = None
     threshold: float | None = None
+    band: tuple[tuple[float, float], ...] | None = None
     kl: float | None = None
     lam: float | None = None
     lam_origin: str = ""
@@ -72,6 +76,8 @@ class Certificate:
         """Whether it says nothing that was not known beforehand."""
         if self.measure == "probability":
             return self.bound <= 0
+        if self.measure == "distribution":
+            return not any(share > 0 for _, share in self.band or ())
         return self.bound >= (1.0 if self.measure == "tail" else float("inf") if self.cap is None else self.cap)
 
     def sentence(self) -> str:
@@ -83,15 +89,18 @@ class Certificate:
         """
         if self.vacuous:
             name = self.functional.replace("_", " ")
+            reason = "more of them are needed"
+            if self.at_cap and self.measure in ("quantile", "distribution"):
+                reason = f"{_percent(self.at_cap, 1)} of them reached {_number(self.cap)}, up to which is counted"
             return (
                 f"With {_percent(self.confidence, -1)} confidence, nothing can be said about the {self.measure} of "
-                f"{name} from these {self.n} problems: more of them are needed."
+                f"{name} from these {self.n} problems: {reason}."
             )
         where = f"over problems drawn like these {self.n}"
         if self.target == "posterior":
             where += " and over the posterior"
-        if self.at_cap:
-            where += f" (counted up to {_number(self.cap)}, which {_percent(self.at_cap, 0)} of them reached)"
+        if self.at_cap and self.measure != "tail":
+            where += f" (counted up to {_number(self.cap)}, which {_percent(self.at_cap, 1)} of them reached)"
         return f"With {_percent(self.confidence, -1)} confidence, {self._claim()}, {where}."
 
     __str__ = sentence
@@ -113,7 +122,37 @@ class Certificate:
             return f"at most {_percent(self.bound, 1)} {need} {amount(self.threshold, 'more than', up=False)}"
         if self.measure == "quantile":
             return f"{_percent(self.level or 0.0, 0)} {need} {amount(self.bound, 'at most')}"
+        if self.measure == "distribution":
+            return self._levels(need, amount)
         return f"the worst {_percent(1 - (self.level or 0.0), 0)} {need} {amount(self.bound, 'at most')} on average"
+
+    def at(self, value: float) -> float:
+        """Of a distribution, the share of problems that are certified to have at most this value.
+
+        >>> from loa.certificates import Distribution
+        >>> round(Distribution("stopping_time").certify(np.arange(100.0), 0.95).at(89.0), 3)
+        0.788
+        """
+        if self.band is None:
+            raise ValueError(
+                f"only the certificate of a distribution has a share for every value, not of a {self.measure}."
+            )
+        return max((share for at_most, share in self.band if at_most <= value), default=0.0)
+
+    def _levels(self, need: str, amount: Callable[..., str]) -> str:
+        """The values that a few levels reach; the largest share there is, if they reach none."""
+        band: tuple[tuple[float, float], ...] = self.band or ((0.0, 0.0),)
+        first = [(level, next((value for value, share in band if share >= level), None)) for level in LEVELS]
+        reached = [(level, value) for level, value in first if value is not None]
+        if not reached:
+            value, share = band[-1]
+            return f"at least {_percent(share, -1)} {need} {amount(value, 'at most')}"
+        parts = [f"{_percent(level, 0)} at most {_number(value)}" for level, value in reached[1:]]
+        level, value = reached[0]
+        if unit := self.unit or UNITS.get(self.functional, ""):
+            head = f"{_percent(level, 0)} {need} at most {_number(value)}"
+            return ", ".join([head, *parts]) + f" {unit}, at once"
+        return ", ".join([f"{_percent(level, 0)} {need} {amount(value, 'at most')}", *parts]) + ", at once"
 
     def verify(self, values: Any, *, error_rate: float = 0.01) -> Verdict:
         """Confront it with values on fresh problems, drawn after it was issued.
@@ -146,7 +185,10 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """The inverse of `to_json`."""
-        return cls.from_dict(json.loads(text))
+        try:
+            return cls.from_dict(json.loads(text))
+        except json.JSONDecodeError as error:
+            raise ValueError(f"this is not a certificate, not even JSON: {error}.") from error
 
     @classmethod
     def from_dict(cls, content: Any) -> Certificate:
@@ -175,7 +217,7 @@ def _encoded(value: Any) -> Any:
 def _decoded(value: Any) -> Any:
     if value == "Infinity":
         return float("inf")
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(_decoded(part) for part in value) if isinstance(value, list) else value
 
 
 def _number(number: float | None, up: bool = True) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from .betting import betting_bound
 from .binomial import one_per_problem
 from .distribution import band_width
-from .inputs import check_fraction, round_up, shares_of_cap
+from .inputs import Array, check_fraction, round_up, shares_of_cap
 
 
 def cvar_bound(values: Any, level: float, threshold: float, delta: float, cap: float) -> float:
@@ -32,12 +32,21 @@ def cvar_bound(values: Any, level: float, threshold: float, delta: float, cap: f
     96.13
     """
     check_fraction("level", level)
+    beyond = beyond_threshold(values, threshold, cap)
+    return round_up(threshold + betting_bound(beyond, delta, cap - threshold) / (1 - level), cap)
+
+
+def beyond_threshold(values: Any, threshold: float, cap: float) -> Array:
+    r"""\((\varphi-c)_+\), one per problem, within [0, cap - c].
+
+    >>> beyond_threshold([1.0, 4.0], threshold=3.0, cap=5.0)
+    array([0., 1.])
+    """
     values = one_per_problem(values)
     shares_of_cap(values, cap)
     if not 0 <= threshold < cap:
         raise ValueError(f"threshold must lie in [0, cap) = [0, {cap:.6g}), got {threshold}.")
-    beyond = np.minimum(np.maximum(values.astype(float) - threshold, 0.0), cap - threshold)
-    return round_up(threshold + betting_bound(beyond, delta, cap - threshold) / (1 - level), cap)
+    return np.minimum(np.maximum(values.astype(float) - threshold, 0.0), cap - threshold)
 
 
 def lower_cvar_bound(values: Any, level: float, delta: float) -> float:

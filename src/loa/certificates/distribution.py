@@ -20,6 +20,7 @@ from .binomial import one_per_problem
 from .inputs import Array, check_fraction
 
 LARGEST_EXACT = 4096
+SMALLEST_EXACT = 1e-6
 
 
 class Band(NamedTuple):
@@ -72,15 +73,32 @@ def band_width(num_problems: int, delta: float) -> float:
 
 @lru_cache(maxsize=64)
 def berk_jones_level(num_problems: int, delta: float) -> float:
-    """The largest γ found by bisection at which all order statistics keep above their γ-quantiles, but for δ."""
+    r"""The largest γ found at which all order statistics keep above their γ-quantiles, but for δ.
+
+    By false position between δ/N, the union bound, and δ, for the logarithm of \(-\log(1 - \text{probability})\),
+    nearly linear in that of γ. A very small δ would be lost in the rounding of the probability, so that the union bound
+    is used.
+    """
     low, high = delta / num_problems, delta
-    if num_problems > LARGEST_EXACT:
+    if num_problems > LARGEST_EXACT or num_problems == 1 or delta < SMALLEST_EXACT:
         return low
-    for _ in range(14):
-        middle = np.sqrt(low * high)
-        crossing = 1 - never_below(_lower_quantiles(num_problems, middle))
-        low, high = (middle, high) if crossing <= delta * (1 - 1e-6) else (low, middle)
-    return float(low)
+
+    def rate(level: float) -> float:
+        return -np.log(max(never_below(_lower_quantiles(num_problems, level)), 1e-300))
+
+    allowed = -np.log1p(-delta) * (1 - 1e-6)
+    below, above = rate(low), rate(high)
+    for _ in range(6):
+        slope = np.log(above / below) / np.log(high / low)
+        middle = float(low * (allowed * (1 - 3e-4) / below) ** (1 / slope))
+        found = rate(middle)
+        if found <= allowed:
+            low, below = middle, found
+        else:
+            high, above = middle, found
+        if below / allowed > 1 - 6e-4:
+            break
+    return low
 
 
 def never_below(boundaries: Array) -> float:

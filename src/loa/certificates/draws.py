@@ -13,6 +13,7 @@ ROLES = {
     "validation": "choosing during training",
     "posterior": "the posterior and its certificate",
     "held-out": "certifying the deployed algorithm",
+    "test": "measuring, and verifying certificates",
 }
 MAY_SHARE = frozenset({"prior", "validation"})
 
@@ -31,7 +32,7 @@ class Draw:
     Made by `Draw.of`.
 
     Fields:
-        role: "prior", "validation", "posterior" or "held-out".
+        role: "prior", "validation", "posterior", "held-out" or "test".
         fingerprints: one hash per problem.
         finite: whether the class has finitely many problems, so that independent draws may coincide here and there.
             Then only identical draws are refused.
@@ -58,7 +59,14 @@ class Draw:
             raise ValueError("problems must be a stack: arrays with a common leading axis.")
         if lengths == {(0,)}:
             raise ValueError(f"the {role} draw is empty.")
-        return cls(role, tuple(_fingerprint(leaves, index) for index in range(len(leaves[0]))), finite)
+        fingerprints = tuple(_fingerprint(leaves, index) for index in range(len(leaves[0])))
+        copies = len(fingerprints) - len(set(fingerprints))
+        if copies and not finite:
+            raise OverlapError(
+                f"{copies} of the {len(fingerprints)} {role} problems are copies of others, so they are not "
+                "independent: draw them anew, or say finite=True if the class has finitely many problems."
+            )
+        return cls(role, fingerprints, finite)
 
     @property
     def fingerprint(self) -> str:

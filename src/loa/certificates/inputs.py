@@ -6,6 +6,7 @@ Everything that would make a certificate invalid is refused here with one senten
 from __future__ import annotations
 
 import hashlib
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,15 @@ def round_up(bound: Any, cap: float | None = None) -> Any:
     return plain(upward if cap is None else np.minimum(upward, cap))
 
 
+def complement(share: float) -> float:
+    """1 - share, rounded down: a lower bound on a probability from an upper bound on that of the opposite.
+
+    >>> complement(0.25) < 0.75
+    True
+    """
+    return max(float(np.nextafter(1 - round_up(share), 0.0)), 0.0)
+
+
 def plain(number: Any) -> Any:
     """A float where the result is a single number, else the array."""
     return float(number) if np.ndim(number) == 0 else number
@@ -32,7 +42,7 @@ def plain(number: Any) -> Any:
 
 def check_fraction(name: str, number: float) -> float:
     """Refuse what is not strictly between 0 and 1."""
-    if not 0 < number < 1:
+    if not (isinstance(number, Real) and 0 < number < 1):
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {number}.")
     return float(number)
 
@@ -43,14 +53,14 @@ def failure_probability(confidence: float) -> float:
     >>> failure_probability(0.95)
     0.05
     """
-    if not 0 < confidence < 1:
+    if not (isinstance(confidence, Real) and 0 < confidence < 1):
         raise ValueError(f"confidence must lie strictly between 0 and 1 (such as 0.95), got {confidence}.")
     return float(np.round(1 - confidence, 15))
 
 
 def check_positive(name: str, number: Any) -> Any:
     """Refuse what is not a positive finite number (or an array of them)."""
-    if not np.all(np.isfinite(number) & (np.asarray(number) > 0)):
+    if number is None or not np.all(np.isfinite(number) & (np.asarray(number) > 0)):
         raise ValueError(f"{name} must be positive and finite, got {number}.")
     return number
 
@@ -124,8 +134,8 @@ def finite_or_infinite(values: Any) -> Array:
         raise ValueError("values are empty: a certificate needs at least one problem.")
     if np.isnan(values).any():
         raise ValueError(
-            f"{int(np.isnan(values).sum())} values are NaN: a diverged run counts as the cap and is never dropped; "
-            "give values at the cap for it, or mark it with diverged=…."
+            f"{int(np.isnan(values).sum())} values are NaN: a diverged run counts as the cap (a property fails) and is "
+            "never dropped; give such values for it, or mark it by certify(…, diverged=…)."
         )
     return values
 

@@ -83,6 +83,25 @@ def paper_lambda(kl: float, num_problems: int, delta: float, cap: float, *, shar
     return float(np.sqrt(2 * num_problems * complexity) / cap * (2 if sharp else 1))
 
 
+def catoni_lambda(empirical: float, kl: float, num_problems: int, delta: float) -> float:
+    """The λ at which the bound on a property is smallest when share and divergence are as anticipated.
+
+    Arguments:
+        empirical: the share of problems with the property that is expected, from prior problems.
+        kl: the divergence expected. A guess is enough: the bound is flat around its best λ.
+
+    >>> lam = catoni_lambda(0.01, kl=2.0, num_problems=1000, delta=0.05)
+    >>> 800 < lam < 900
+    True
+    """
+    best, reach = 0.0, 9.0
+    for _ in range(4):
+        candidates = np.clip(np.linspace(best - reach, best + reach, 17), -9.0, 3.0)
+        bounds = catoni_bound(empirical, kl, num_problems, num_problems * np.exp(candidates), delta)
+        best, reach = float(candidates[np.argmin(bounds)]), reach / 8
+    return float(num_problems * np.exp(best))
+
+
 def _hoeffding(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: float, cap: float, constant: float) -> Any:
     empirical = np.asarray(empirical, float)
     check_positive("cap", cap)

@@ -8,27 +8,32 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from .budget import Budget
 from .certificate import Certificate
 from .draws import Draw, check_disjoint
-from .goals import Goal
-from .inputs import failure_probability
-from .posterior import PosteriorMean
+from .goal import Goal
+from .inputs import check_weights, failure_probability
+from .posterior import PosteriorGoal, held_out_is_better
+from .reference import references_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Functionals, caps, thresholds, λ and confidence, fixed beforehand; its fingerprint goes into every certificate.
+    """Functionals, caps, thresholds, λ, confidence and splits, fixed beforehand; its fingerprint goes into every
+    certificate.
 
     Arguments:
-        goals: what to certify of the deployed algorithm on held-out problems, by name; a goal carries its cap, level or
-            threshold.
+        goals: what to certify of the deployed algorithm, by name; a goal carries its cap, level or threshold.
         posterior_goals: what to certify of the posterior on posterior problems, by name; a goal carries its cap and λ.
         confidence: with which everything is to hold together.
         parts: proportions of the budget by name; equal parts if not given.
+        sizes: how many problems a draw in each role has, as "posterior" and "held-out"; others are refused.
+        deployed_on: where the deployed algorithm is certified: on "held-out" problems, or by Occam on the "posterior"
+            problems that it was chosen on. `decided` applies the rule.
         draws: the draws used so far; later ones must be disjoint from them.
 
-    >>> import numpy as np
     >>> from loa.certificates import Mean, Probability
     >>> plan = Plan({"time": Mean("stopping_time", cap=500.0), "success": Probability("solved")}, confidence=0.95)
     >>> held_out = Draw.of(np.arange(1000.0), "held-out")
@@ -40,9 +45,11 @@ class Plan:
     """
 
     goals: Mapping[str, Goal]
-    posterior_goals: Mapping[str, PosteriorMean] = dataclasses.field(default_factory=dict)
+    posterior_goals: Mapping[str, PosteriorGoal] = dataclasses.field(default_factory=dict)
     confidence: float = dataclasses.field(default=0.95, kw_only=True)
     parts: Mapping[str, float] = dataclasses.field(default_factory=dict, kw_only=True)
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict, kw_only=True)
+    deployed_on: str = dataclasses.field(default="held-out", kw_only=True)
     draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
 
     def __post_init__(self):
@@ -52,21 +59,61 @@ class Plan:
             raise ValueError("a plan needs at least one goal, each under a name of its own.")
         if self.parts and set(self.parts) != set(names):
             raise ValueError(f"parts must have an entry for every goal and no other: {', '.join(names)}.")
+        if self.deployed_on not in ("held-out", "posterior"):
+            raise ValueError(f"deployed_on must be 'held-out' or 'posterior', got {self.deployed_on!r}.")
         check_disjoint(*self.draws)
-        for field in ("goals", "posterior_goals", "parts"):
+        for draw in self.draws:
+            self._check_size(draw)
+        for field in ("goals", "posterior_goals", "parts", "sizes"):
             object.__setattr__(self, field, _Frozen(getattr(self, field)))
 
     @property
     def fingerprint(self) -> str:
         """A hash of all that was fixed: two plans with the same fingerprint promise the same."""
-        goals = {**self.goals, **self.posterior_goals}
-        content = {
-            "goals": {name: [type(goal).__name__, dataclasses.asdict(goal)] for name, goal in goals.items()},
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True, default=float).encode()).hexdigest()[:32]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that was fixed, as plain values for JSON; draws by their fingerprints."""
+
+        def described(goals: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: {"goal": type(goal).__name__, **dataclasses.asdict(goal)} for name, goal in goals.items()}
+
+        return {
+            "goals": described(self.goals),
+            "posterior_goals": described(self.posterior_goals),
             "confidence": self.confidence,
-            "parts": self.parts,
+            "parts": dict(self.parts),
+            "sizes": dict(self.sizes),
+            "deployed_on": self.deployed_on,
             "draws": [[draw.role, draw.fingerprint] for draw in self.draws],
         }
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+    def decided(self, prior: Any) -> Plan:
+        r"""The plan with the rule applied for where to certify the deployed algorithm, before any data is seen.
+
+        Held-out problems stay if they are better than Occam on all problems after the prior ones, by
+        `held_out_is_better` with the prior's typical mass \(\exp\sum_h\pi(h)\log\pi(h)\) and the confidence of an
+        average goal. Otherwise they join the posterior problems. Needs the `sizes` of both.
+
+        Arguments:
+            prior: one probability per candidate.
+
+        >>> from loa.certificates import Mean
+        >>> plan = Plan({"time": Mean("stopping_time", cap=500.0)}, sizes={"posterior": 700, "held-out": 300})
+        >>> plan.decided(np.full(100, 0.01)).deployed_on, dict(plan.decided(np.full(10, 0.1)).sizes)
+        ('held-out', {'posterior': 1000})
+        """
+        weights = check_weights("prior", prior)
+        posterior, held_out = self.sizes.get("posterior", 0), self.sizes.get("held-out", 0)
+        if posterior + held_out == 0:
+            raise ValueError("the rule needs sizes={'posterior': …, 'held-out': …}, the numbers of problems.")
+        typical = float(np.exp(np.sum(weights * np.log(np.where(weights > 0, weights, 1.0)))))
+        delta = failure_probability(self.confidence) / (len(self.goals) + len(self.posterior_goals))
+        share = held_out / (posterior + held_out)
+        if share == 1 or (share > 0 and held_out_is_better(share, typical, delta)):
+            return dataclasses.replace(self, deployed_on="held-out")
+        others = {role: size for role, size in self.sizes.items() if role not in ("posterior", "held-out")}
+        return dataclasses.replace(self, deployed_on="posterior", sizes={**others, "posterior": posterior + held_out})
 
     def budget(self) -> Budget:
         """The budget that the plan declares."""
@@ -77,16 +124,31 @@ class Plan:
         return dataclasses.replace(self, draws=(*self.draws, draw))
 
     def certify(
-        self, values: Mapping[str, Any], held_out: Draw, *, budget: Budget | None = None
+        self,
+        values: Mapping[str, Any],
+        draw: Draw,
+        *,
+        prior_mass: float | None = None,
+        budget: Budget | None = None,
     ) -> tuple[Certificate, ...]:
-        """All goals for the deployed algorithm, from values by functional on the held-out problems.
+        """All goals for the deployed algorithm, in their order, from values by functional on the problems of a draw.
 
         They hold together with each other and with those of `certify_posterior`. With one `budget()` for all calls,
         none can be made twice.
+
+        Arguments:
+            draw: held-out problems; or the posterior problems, if the plan is `deployed_on` these.
+            prior_mass: of the algorithm that was chosen on the posterior problems, then.
         """
-        spend, draws = self._begin(self.goals, values, held_out, "held-out", budget)
+        if (prior_mass is None) != (self.deployed_on == "held-out"):
+            raise ValueError(
+                "give the prior_mass of the algorithm if, and only if, the plan certifies it on the posterior problems "
+                f"it was chosen on; this plan does so on {self.deployed_on} problems."
+            )
+        spend, draws = self._begin(self.goals, values, draw, self.deployed_on, budget)
         return tuple(
-            goal.certify(values[goal.functional], spend(name), draws=draws) for name, goal in self.goals.items()
+            goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass)
+            for name, goal in self.goals.items()
         )
 
     def certify_posterior(
@@ -97,6 +159,21 @@ class Plan:
         return tuple(
             goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws)
             for name, goal in self.posterior_goals.items()
+        )
+
+    def references(self, values: Mapping[str, Any], posterior: Any, prior: Any, draw: Draw) -> tuple[Certificate, ...]:
+        """The paper's and the classical bounds for the posterior goals, on the same data.
+
+        Each has the whole confidence to itself and belongs to no budget: they are to be compared with, not reported
+        together.
+        """
+        _, draws = self._begin(self.posterior_goals, values, draw, "posterior", None)
+        return tuple(
+            certificate
+            for goal in self.posterior_goals.values()
+            for certificate in references_of(
+                goal, values[goal.functional], posterior, prior, self.confidence, draws=draws
+            )
         )
 
     def _begin(
@@ -117,6 +194,13 @@ class Plan:
                 )
         draws = {draw.role: draw.fingerprint for draw in known.draws} | {"plan": self.fingerprint}
         return (budget or self.budget()).spend, draws
+
+    def _check_size(self, draw: Draw) -> None:
+        if len(draw) != self.sizes.get(draw.role, len(draw)):
+            raise ValueError(
+                f"the plan has {self.sizes[draw.role]} {draw.role} problems, but the draw has {len(draw)}: their "
+                "number is fixed beforehand (use certify_until to keep drawing)."
+            )
 
 
 class _Frozen(dict):

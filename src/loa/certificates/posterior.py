@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from .betting import betting_bound
 from .certificate import Certificate
-from .goals import INDEPENDENT
+from .goal import INDEPENDENT, PRIOR_FIRST
+from .goals import Mean
 from .inputs import check_fraction, check_positive, check_weights, failure_probability, fingerprint, per_candidate
+from .lambda_grid import best_on_grid
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
-PRIOR_FIRST = "candidates, prior, λ (or its grid) and cap were fixed without these problems"
+Lambda = float | tuple[float, ...]
+"""One λ, fixed beforehand, or a grid of them that is paid for."""
+
+
+class PosteriorFound(NamedTuple):
+    """A bound for a posterior, by which method, and with which λ."""
+
+    bound: float
+    kind: str
+    lam: float | None = None
+    lam_origin: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
-class PosteriorMean:
-    """A goal of a plan: the mean over a posterior is at most so much, with λ (or its grid) fixed beforehand.
+class PosteriorGoal(ABC):
+    """What is to be certified of a posterior on candidates; λ (or its grid) and cap are fixed beforehand."""
+
+    functional: str
+
+    @abstractmethod
+    def certify(
+        self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
+    ) -> Certificate:
+        """The certificate from values on the posterior problems.
+
+        Arguments:
+            values: (problem, candidate).
+            posterior, prior: one probability per candidate; the posterior may be any, `gibbs_posterior` is the best.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class PosteriorMean(PosteriorGoal):
+    """The mean over a posterior is at most so much, by the product bound.
 
     >>> values = np.tile([[100.0, 150.0], [300.0, 350.0]], (500, 1))
     >>> goal = PosteriorMean("stopping_time", cap=500.0, lam=0.3)
@@ -28,9 +58,8 @@ class PosteriorMean:
     213.4
     """
 
-    functional: str
     cap: float
-    lam: float | tuple[float, ...]
+    lam: Lambda
     lam_origin: str = "fixed beforehand"
     unit: str = ""
 
@@ -42,19 +71,65 @@ class PosteriorMean:
     def certify(
         self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
     ) -> Certificate:
-        """The certificate from values on the posterior problems, (problem, candidate)."""
-        return certify_posterior(
-            values,
-            posterior,
-            prior,
-            cap=self.cap,
-            lam=self.lam,
-            confidence=confidence,
-            functional=self.functional,
-            lam_origin=self.lam_origin,
-            draws=draws,
-            unit=self.unit,
-        )
+        kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+        if isinstance(self.lam, tuple):
+            choice = product_bound_on_grid(values, posterior, kl, self.lam, delta, self.cap)
+            found = PosteriorFound(choice.bound, "product", choice.lam, paid_for(self.lam))
+        else:
+            bound = product_bound(values, posterior, kl, self.lam, delta, self.cap)
+            found = PosteriorFound(bound, "product", float(self.lam), self.lam_origin)
+        return posterior_certificate(self, found, values, posterior, kl, confidence, self.cap, draws, self.unit)
+
+
+def posterior_certificate(
+    goal: PosteriorGoal,
+    found: PosteriorFound,
+    values: Any,
+    posterior: Any,
+    kl: float,
+    confidence: float,
+    cap: float,
+    draws: Mapping[str, str] | None,
+    unit: str = "",
+    measure: str = "mean",
+) -> Certificate:
+    """The certificate that says what was found."""
+    weights, shares = check_weights("posterior", posterior), per_candidate(values, cap)
+    return Certificate(
+        functional=goal.functional,
+        measure=measure,
+        kind=found.kind,
+        target="posterior",
+        bound=found.bound,
+        empirical=min(float((shares @ weights).mean()), 1.0) * cap,
+        confidence=float(confidence),
+        n=len(shares),
+        cap=float(cap) if measure == "mean" else None,
+        at_cap=float(((shares >= 1) @ weights).mean()) if measure == "mean" else None,
+        kl=kl,
+        lam=found.lam,
+        lam_origin=found.lam_origin,
+        posterior=tuple(float(weight) for weight in weights),
+        draws=dict(draws or {}),
+        data=fingerprint(values),
+        assumptions=(INDEPENDENT, PRIOR_FIRST),
+        unit=unit,
+    )
+
+
+def best_lambda(
+    bound: Callable[[float, float], float], lam: Lambda, lam_origin: str, delta: float, kind: str
+) -> PosteriorFound:
+    """The bound at a fixed λ, or the best on a grid, which is paid for."""
+    if isinstance(lam, tuple):
+        choice = best_on_grid(bound, lam, delta)
+        return PosteriorFound(choice.bound, kind, choice.lam, paid_for(lam))
+    return PosteriorFound(bound(float(lam), delta), kind, float(lam), lam_origin)
+
+
+def paid_for(grid: Sequence[float]) -> str:
+    """How a λ from a grid was chosen, for the record."""
+    return f"best of a grid of {len(grid)} declared beforehand and paid for"
 
 
 def certify_posterior(
@@ -82,36 +157,9 @@ def certify_posterior(
     >>> round(certify_posterior(values, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=0.3).bound, 1)
     213.4
     """
-    delta = failure_probability(confidence)
-    kl = kl_divergence(posterior, prior)
-    if np.ndim(lam) == 0:
-        bound, chosen = product_bound(values, posterior, kl, float(lam), delta, cap), float(lam)  # pyright: ignore
-    else:
-        grid = tuple(float(number) for number in lam)  # pyright: ignore[reportGeneralTypeIssues]
-        bound, chosen = product_bound_on_grid(values, posterior, kl, grid, delta, cap)
-        lam_origin = f"best of a grid of {len(grid)} declared beforehand and paid for"
-    weights = check_weights("posterior", posterior)
-    shares = per_candidate(values, cap)
-    return Certificate(
-        functional=functional,
-        measure="mean",
-        kind="product",
-        target="posterior",
-        bound=bound,
-        empirical=float((shares @ weights).mean() * cap),
-        confidence=float(confidence),
-        n=len(shares),
-        cap=float(cap),
-        at_cap=float(((shares >= 1) @ weights).mean()),
-        kl=kl,
-        lam=chosen,
-        lam_origin=lam_origin,
-        posterior=tuple(float(weight) for weight in weights),
-        draws=dict(draws or {}),
-        data=fingerprint(values),
-        assumptions=(INDEPENDENT, PRIOR_FIRST),
-        unit=unit,
-    )
+    fixed: Lambda = lam if isinstance(lam, (int, float)) else tuple(float(each) for each in np.atleast_1d(lam))
+    goal = PosteriorMean(functional, cap, fixed, lam_origin, unit)
+    return goal.certify(values, posterior, prior, confidence, draws=draws)
 
 
 def certify_occam(
@@ -124,10 +172,9 @@ def certify_occam(
     draws: Mapping[str, str] | None = None,
     unit: str = "",
 ) -> Certificate:
-    r"""Certify the mean of one candidate from the very problems it was chosen on (Occam's razor).
+    """Certify the mean of one candidate from the very problems it was chosen on (Occam's razor).
 
-    A candidate h is given \(\delta\pi(h)\), which sums to at most δ over all candidates, so that its betting bound
-    holds whichever was chosen. This is the Dirac posterior, of divergence \(\log 1/\pi(h)\).
+    Every other goal can be certified like this too: `goal.certify(values, confidence, prior_mass=…)`.
 
     Arguments:
         values: (problem,) of the chosen candidate, on the posterior problems.
@@ -136,29 +183,7 @@ def certify_occam(
     >>> print(certify_occam(np.tile([100.0, 300.0], 500), 0.01, cap=500.0, functional="stopping_time"))
     With 95 % confidence, at most 210.4 iterations on average, over problems drawn like these 1000.
     """
-    delta = failure_probability(confidence)
-    if not 0 < prior_mass <= 1:
-        raise ValueError(
-            f"prior_mass must lie in (0, 1], got {prior_mass}: a candidate without prior mass has no bound."
-        )
-    bound = betting_bound(values, delta * prior_mass, cap)
-    values = np.asarray(values, float)
-    return Certificate(
-        functional=functional,
-        measure="mean",
-        kind="occam",
-        bound=bound,
-        empirical=float(values.mean()),
-        confidence=float(confidence),
-        n=len(values),
-        cap=float(cap),
-        at_cap=float((values >= cap).mean()),
-        kl=float(-np.log(prior_mass)),
-        draws=dict(draws or {}),
-        data=fingerprint(values),
-        assumptions=(INDEPENDENT, PRIOR_FIRST),
-        unit=unit,
-    )
+    return Mean(functional, cap, unit).certify(values, confidence, draws=draws, prior_mass=prior_mass)
 
 
 def held_out_is_better(share: float, prior_mass: float, delta: float = 0.05) -> bool:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .betting import lower_betting_bound
+from .betting import betting_bound, lower_betting_bound
 from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem
 from .cvar import lower_cvar_bound
+from .distribution import tight_band
 from .inputs import Array, check_fraction, fingerprint
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Verdict(NamedTuple):
         limit: what the fresh values alone show with confidence 1 - error_rate, on the other side of the bound; for a
             quantile, the share of problems that can be below the bound, to be compared with the level.
         fresh: the measure on the fresh values.
+        bound: what is certified. For a distribution, the three are shares at the value where it fares worst.
     """
 
     contradicted: bool
@@ -55,8 +57,25 @@ def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
                 f"values must be (problem, candidate) with {len(certificate.posterior)} candidates, got {values.shape}."
             )
         values = values @ np.asarray(certificate.posterior)
+    if certificate.band is not None:
+        limit, fresh, bound = _worst_share(certificate.band, one_per_problem(values), error_rate)
+        return Verdict(limit < bound, limit, fresh, bound, error_rate, len(values))
     limit, fresh, contradicted = _confront(certificate, values, error_rate)
     return Verdict(bool(contradicted), float(limit), float(fresh), certificate.bound, error_rate, len(values))
+
+
+def _worst_share(band: tuple[tuple[float, float], ...], values: Array, error_rate: float) -> tuple[float, float, float]:
+    """Where fresh values fare worst against a certified distribution: the share there can be, that is, and should be.
+
+    The Berk–Jones band turned around: where k of N values are larger, the share of all problems that are larger is at
+    least the k-th lower quantile, at all places together.
+    """
+    certified, shares = np.array(band).T
+    larger = len(values) - np.searchsorted(np.sort(values), certified, side="right")
+    at_least = tight_band(np.arange(len(values)), error_rate).shares
+    possible = 1 - np.append(0.0, at_least)[larger]
+    worst = int(np.argmin(possible - shares))
+    return float(possible[worst]), float(1 - larger[worst] / len(values)), float(shares[worst])
 
 
 def _confront(certificate: Certificate, values: Array, error_rate: float) -> tuple[float, float, bool]:
@@ -68,10 +87,15 @@ def _confront(certificate: Certificate, values: Array, error_rate: float) -> tup
     if certificate.measure == "cvar":
         limit = lower_cvar_bound(values, level, error_rate)
         return limit, np.sort(one_per_problem(values))[int(level * len(values)) :].mean(), limit > bound
+    if certificate.measure == "probability" and certificate.posterior is not None:
+        limit = betting_bound(values, error_rate, 1.0)
+        return limit, values.mean(), limit < bound
     values = one_per_problem(values)
     if certificate.measure == "probability":
-        limit = clopper_pearson_upper(int((values != 0).sum()), len(values), error_rate)
-        return limit, (values != 0).mean(), limit < bound
+        if not np.isin(values, (0, 1)).all():
+            raise ValueError(f"{certificate.functional} must be 0 or 1 on every problem.")
+        limit = clopper_pearson_upper(int(values.sum()), len(values), error_rate)
+        return limit, values.mean(), limit < bound
     if certificate.measure == "tail":
         above = values > certificate.threshold
         limit = clopper_pearson_lower(int(above.sum()), len(values), error_rate)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..certificates import Draw, Mean, Plan, PosteriorMean, Probability, Quantile
+from ..certificates import Distribution, Draw, Mean, Plan, PosteriorMean, Probability, Quantile
 from ..experiments.experiment import Experiment
 from ..functionals import Functional, OracleCalls
 
@@ -18,6 +18,7 @@ PARTS = {
     "oracle calls": 1.0,
     "success": 1.0,
     "95 % quantile": 1.0,
+    "distribution": 1.0,
     "posterior stopping time": 3.0,
     "posterior contraction factor": 3.0,
 }
@@ -41,18 +42,25 @@ def caps_of(experiment: Experiment) -> dict[str, float]:
     return caps
 
 
-def plan_for(experiment: Experiment, lam: Mapping[str, float], draws: tuple[Draw, ...]) -> Plan:
-    """Everything that will be certified, with the λ that the prior problems gave, and the draws used so far."""
+def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float], draw: Draw) -> Plan:
+    """Everything that will be certified, with prior masses and λ as the prior problems gave them.
+
+    Whether the deployed algorithm is certified on held-out problems or, by Occam, on the posterior problems is decided
+    by the rule.
+    """
     caps = caps_of(experiment)
     goals = {
         "stopping time": Mean("stopping_time", caps["stopping_time"]),
         "contraction factor": Mean("contraction_factor", caps["contraction_factor"]),
         "oracle calls": Mean("oracle_calls", caps["oracle_calls"]),
         "success": Probability("solved"),
-        "95 % quantile": Quantile("stopping_time", 0.95),
+        "95 % quantile": Quantile("stopping_time", 0.95, cap=caps["stopping_time"]),
+        "distribution": Distribution("stopping_time", caps["stopping_time"]),
     }
     posterior_goals = {
         f"posterior {name.replace('_', ' ')}": PosteriorMean(name, caps[name], lam[name], "best on the prior problems")
         for name in lam
     }
-    return Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS, draws=draws)
+    sizes = {role: experiment.sizes[role] for role in ("posterior", "held-out")}
+    plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS, sizes=sizes, draws=(draw,))
+    return plan.decided(prior)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Key
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates import Band, Certificate, Draw, reference_certificates, tight_band
+from ..certificates import Budget, Certificate, Draw, Plan
 from ..certificates.product import gibbs_posterior
 from ..evaluation import evaluate
 from ..experiments.experiment import Experiment, Lesson
@@ -22,7 +22,7 @@ from ..figures import draw_all
 from ..report import write_report
 from ..results import Results
 from ..saving import load, save
-from .certification import CONFIDENCE, caps_of, certified, plan_for
+from .certification import caps_of, certified, plan_for
 from .directory import RunDirectory
 from .examination import examine
 from .prior import WeightedPrior, sample_prior, shipped_prior
@@ -89,7 +89,9 @@ class _Run:
         return Lesson(self.experiment, self.order.seed, self.experiment.effort, checkpoint, progress=progress)
 
     def problems(self, role: str) -> Any:
-        return self.experiment.draw(role, self.order.seed, optimal_losses=True)
+        """The problems of a role: as many as the plan says, or for what comes before it the experiment."""
+        size = None if role == "prior" else self.plan.sizes[role]
+        return self.experiment.draw(role, self.order.seed, size, optimal_losses=True)
 
     def measured(self, algorithm: Algorithm | Stack, role: str) -> dict[str, Any]:
         """Values by functional on the problems of a role, and whether these were solved."""
@@ -147,45 +149,42 @@ class _Run:
         return gibbs_posterior(times, self.prior.weights, lam, caps_of(self.experiment)["stopping_time"])
 
     @cached_property
-    def deployed(self) -> Algorithm:
-        """The mode of the posterior."""
-        return self.prior.stack[int(np.argmax(self.posterior))]
+    def mode(self) -> int:
+        return int(np.argmax(self.posterior))
 
     @cached_property
-    def held_out_values(self) -> dict[str, np.ndarray]:
+    def deployed(self) -> Algorithm:
+        """The mode of the posterior."""
+        return self.prior.stack[self.mode]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """All that will be certified, fixed when nothing but the prior problems has been seen."""
+        prior = Draw.of(self.problems("prior"), "prior")
+        return plan_for(self.experiment, self.prior.weights, self.prior.lam, prior)
+
+    def certificates(self) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
+        """Those that hold together; and the paper's and the classical bounds on the same data."""
+        plan, budget = self.plan, self.plan.budget()
+        values, distributions = self.posterior_values, (self.posterior, self.prior.weights)
+        posterior = Draw.of(self.problems("posterior"), "posterior")
+        of_posterior = plan.certify_posterior(values, *distributions, posterior, budget=budget)
+        together = dict(zip(plan.posterior_goals, of_posterior, strict=True))
+        together |= zip(plan.goals, self._of_deployed(plan.with_draw(posterior), posterior, budget), strict=True)
+        return together, plan.references(values, *distributions, posterior)
+
+    def _of_deployed(self, plan: Plan, posterior: Draw, budget: Budget) -> tuple[Certificate, ...]:
+        """On held-out problems or, if the plan says so, by Occam on the problems that it was chosen on."""
         deployed = self.deployed
-        return self.place.arrays("certify", lambda: self.measured(deployed, "held-out"))
-
-    def certificates(self) -> dict[str, Certificate]:
-        """Those that hold together: of the posterior on posterior problems, of its mode on held-out problems."""
-        prior, posterior, held_out = (Draw.of(self.problems(role), role) for role in ("prior", "posterior", "held-out"))
-        plan = plan_for(self.experiment, self.prior.lam, (prior, posterior))
-        budget = plan.budget()
-        certificates = (
-            *plan.certify_posterior(
-                self.posterior_values, self.posterior, self.prior.weights, posterior, budget=budget
-            ),
-            *plan.certify(self.held_out_values, held_out, budget=budget),
-        )
-        return dict(zip([*plan.posterior_goals, *plan.goals], certificates, strict=True))
-
-    def references(self) -> tuple[Certificate, ...]:
-        """The paper's bounds and the classical one on the same data."""
-        caps = caps_of(self.experiment)
-        return tuple(
-            certificate
-            for name in ("stopping_time", "contraction_factor")
-            for certificate in reference_certificates(
-                self.posterior_values[name], self.posterior, self.prior.weights, cap=caps[name], functional=name,
-                confidence=CONFIDENCE,
-            )
-        )  # fmt: skip
+        if plan.deployed_on == "posterior":
+            values = {name: table[:, self.mode] for name, table in self.posterior_values.items()}
+            return plan.certify(values, posterior, prior_mass=float(self.prior.weights[self.mode]), budget=budget)
+        values = self.place.arrays("certify", lambda: self.measured(deployed, "held-out"))
+        return plan.certify(values, Draw.of(self.problems("held-out"), "held-out"), budget=budget)
 
     def results(self) -> Results:
-        certified = Certified(self.certificates(), self.references(), len(self.prior.stack), self._band())
+        together, references = self.certificates()
+        certified = Certified(together, references, len(self.prior.stack))
         algorithms = {"learned": self.deployed, **self.experiment.baselines, **self.tuned}
         examined = examine(self.experiment, algorithms, self.order.seed, self.place)
         return summarize(self.order, self.deployed, certified, examined, self.place.seconds)
-
-    def _band(self) -> Band:
-        return tight_band(self.held_out_values["stopping_time"][:, 0], 1 - CONFIDENCE)

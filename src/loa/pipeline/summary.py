@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import measures
 from ..algorithms.algorithm import Algorithm
-from ..certificates import Band, Certificate
+from ..certificates import Certificate
 from ..provenance import commit, versions
 from ..results import Results
 from .certification import CONFIDENCE
@@ -29,12 +29,11 @@ STAGES = {"learn": "train", "prior": "prior", "posterior": "posterior", "certify
 
 
 class Certified(NamedTuple):
-    """The certificates that hold together, the references, the number of candidates, and the band of the times."""
+    """The certificates that hold together, the references, and the number of candidates."""
 
     together: Mapping[str, Certificate]
     references: tuple[Certificate, ...]
     candidates: int
-    band: Band
 
 
 def summarize(
@@ -70,7 +69,7 @@ def summarize(
         "seconds": _seconds(seconds),
         "provenance": provenance(order),
     }
-    data = _data(examined, names, certified.band, order)
+    data = _data(examined, names, certified.together["distribution"], order)
     return Results(summary, certified.together, certified.references, data, examined.pictures)
 
 
@@ -110,9 +109,13 @@ def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool)
     """A certificate beside what was seen on the test problems."""
     wanted = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
     content = certificate.to_dict()
-    test = learned["solved"] if certificate.measure == "probability" else learned[certificate.functional]["mean"]
-    if certificate.measure == "quantile":
-        test = learned[certificate.functional]["q95"]
+    of = learned.get(certificate.functional, {})
+    test = {
+        "probability": learned["solved"],
+        "quantile": of.get("q95"),
+        "distribution": of.get("median"),
+        "mean": of.get("mean"),
+    }[certificate.measure]
     return {name: content[name] for name in wanted} | {
         "test": test,
         "together": together,
@@ -121,10 +124,10 @@ def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool)
     }
 
 
-def _data(examined: Examined, names: list[str], band: Band, order: Order) -> xarray.Dataset:
+def _data(examined: Examined, names: list[str], distribution: Certificate, order: Order) -> xarray.Dataset:
     import xarray
 
-    columns = list(examined.by_algorithm.values())
+    columns, band = list(examined.by_algorithm.values()), np.reshape(distribution.band or (), (-1, 2)).astype(float)
     dims = ("algorithm", "problem", "replicate")
     values = {name: (dims, np.stack([column[name] for column in columns]).astype(float)) for name in names}
     features = [np.zeros((len(columns[0]["outcome"]), 0)), *(each[:, None] for each in examined.features.values())]
@@ -134,8 +137,8 @@ def _data(examined: Examined, names: list[str], band: Band, order: Order) -> xar
             "outcome": (dims, np.stack([column["outcome"] for column in columns])),
             "gap": (("algorithm", "time", "statistic"), np.stack([column["gap"] for column in columns])),
             "features": (("problem", "feature"), np.concatenate(features, axis=1)),
-            "band_value": ("band", band.values.astype(float)),
-            "band_share": ("band", band.shares),
+            "band_value": ("band", band[:, 0]),
+            "band_share": ("band", band[:, 1]),
         },
         {
             "algorithm": list(examined.by_algorithm),
@@ -146,7 +149,7 @@ def _data(examined: Examined, names: list[str], band: Band, order: Order) -> xar
         {
             "horizon": order.experiment.horizon,
             "gap_problems": min(order.experiment.shown, order.experiment.sizes["test"]),
-            "band_confidence": CONFIDENCE,
+            "band_confidence": distribution.confidence,
         },
     )
 

@@ -1,0 +1,120 @@
+"""What a goal is: a measure of a functional, fixed before the data, that makes a certificate of values."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from .certificate import Certificate
+from .inputs import Array, failure_probability, fingerprint
+
+INDEPENDENT = "the problems are independent draws of the distribution that later problems come from"
+HELD_OUT = "the algorithm was fixed without these problems"
+BEFOREHAND = "their number, cap, level and threshold were fixed without these problems"
+PRIOR_FIRST = "candidates, prior, λ (or its grid) and cap were fixed without these problems"
+ANY_TIME = "cap, level and threshold were fixed without these problems; when to stop was decided without later ones"
+
+
+class Found(NamedTuple):
+    """A bound, the same measure on the sample, and by which method."""
+
+    bound: float
+    empirical: float
+    kind: str
+    band: tuple[tuple[float, float], ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Goal(ABC):
+    """A measure of a functional that is to be certified of the deployed algorithm."""
+
+    functional: str
+    measure: ClassVar[str]
+
+    @abstractmethod
+    def find(self, values: Any, delta: float) -> Found:
+        """The bound that holds with probability 1 - delta for an algorithm fixed without these values."""
+
+    def certify(
+        self,
+        values: Any,
+        confidence: float,
+        *,
+        draws: Mapping[str, str] | None = None,
+        prior_mass: float | None = None,
+    ) -> Certificate:
+        r"""The certificate from values, (problem,) or where replicates can be averaged (problem, replicate).
+
+        Arguments:
+            values: on held-out problems, which neither training nor selection has seen.
+            prior_mass: π(h), for a candidate that was chosen on these very problems (Occam's razor). It is given
+                \(\delta\pi(h)\), which sums to at most δ over all candidates, so that its bound holds whichever was
+                chosen: the Dirac posterior, of divergence \(\log 1/\pi(h)\).
+        """
+        delta = failure_probability(confidence) * checked_mass(prior_mass)
+        return self.record(values, self.find(values, delta), confidence, draws=draws, prior_mass=prior_mass)
+
+    def record(
+        self,
+        values: Any,
+        found: Found,
+        confidence: float,
+        *,
+        draws: Mapping[str, str] | None = None,
+        prior_mass: float | None = None,
+        assumptions: tuple[str, ...] = (INDEPENDENT, HELD_OUT, BEFOREHAND),
+    ) -> Certificate:
+        """The certificate that says what was found."""
+        values, cap = np.asarray(values), getattr(self, "cap", None)
+        occam = prior_mass is not None
+        return Certificate(
+            functional=self.functional,
+            measure=self.measure,
+            kind="occam" if occam else found.kind,
+            bound=float(found.bound),
+            empirical=float(found.empirical),
+            confidence=float(confidence),
+            n=len(values),
+            cap=None if cap is None else float(cap),
+            at_cap=None if cap is None or values.dtype == bool else share_at_cap(values, cap),
+            level=getattr(self, "level", None),
+            threshold=getattr(self, "threshold", None),
+            band=found.band,
+            kl=float(-np.log(prior_mass)) if prior_mass is not None else None,
+            draws=dict(draws or {}),
+            data=fingerprint(values),
+            assumptions=(INDEPENDENT, PRIOR_FIRST) if occam else assumptions,
+            unit=getattr(self, "unit", ""),
+        )
+
+    def shares(self, values: Any) -> Array:
+        """One number in [0, 1] per problem, whose mean decides: what an any-time bound is made from."""
+        raise ValueError(
+            f"there is no any-time bound for {type(self).__name__}: use Mean, Probability, Tail or CVaR, or fix the "
+            "number of problems beforehand."
+        )
+
+    def from_share(self, upper: float) -> float:
+        """The bound that an upper bound on the mean of `shares` gives."""
+        raise NotImplementedError
+
+
+def share_at_cap(values: Array, cap: float) -> float:
+    """The share of values at the cap, compared in their own precision."""
+    floating = values if np.issubdtype(values.dtype, np.floating) else values.astype(float)
+    return float((floating >= np.asarray(cap, floating.dtype)).mean())
+
+
+def checked_mass(prior_mass: float | None) -> float:
+    """π(h) in (0, 1], or one where there was no choice."""
+    if prior_mass is None:
+        return 1.0
+    if not 0 < prior_mass <= 1:
+        raise ValueError(
+            f"prior_mass must lie in (0, 1], got {prior_mass}: a candidate without prior mass has no bound."
+        )
+    return float(prior_mass)

@@ -1,0 +1,163 @@
+"""Keep drawing problems until a certificate is tight enough; whenever one stops, it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .anytime import DEFAULT_GRID, log_products, mean_from_products
+from .certificate import Certificate
+from .draws import Draw, OverlapError, check_disjoint
+from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal
+from .inputs import check_positive, check_whole, failure_probability
+
+
+class AnytimeCertificate:
+    """A certificate that grows with the problems it is given and may be looked at at any time.
+
+    The bounds after all batches hold together with the confidence asked for (Ville's inequality), so that one may stop
+    when one likes what one sees, or go on. The price, compared to a number of problems fixed beforehand, is a bound
+    that is farther from the mean by about a half.
+
+    Arguments:
+        goal: a `Mean`, `Probability`, `Tail` or `CVaR`, fixed beforehand.
+        used: draws of problems in other roles, with which later ones must not overlap.
+
+    >>> from loa.certificates import Mean
+    >>> growing = AnytimeCertificate(Mean("stopping_time", cap=500.0))
+    >>> for _ in range(5):
+    ...     growing.add(np.tile([100.0, 300.0], 50))
+    >>> print(growing)
+    500 problems: 200 on the sample, 214 certified
+    >>> print(growing.certificate())
+    With 95 % confidence, at most 214 iterations on average, over problems drawn like these 500.
+    """
+
+    def __init__(self, goal: Goal, confidence: float = 0.95, *, used: Iterable[Draw] = ()):
+        self.goal, self.confidence = goal, confidence
+        self._delta = failure_probability(confidence)
+        self._values: list[np.ndarray] = []
+        self._sums, self._total, self.n = np.zeros(len(DEFAULT_GRID)), 0.0, 0
+        self._upper = 1.0
+        self._used, self._drawn = tuple(used), Draw("held-out", ())
+
+    def add(self, values: Any, problems: Any = None, *, finite: bool = False) -> None:
+        """Take in the values on one more batch of problems, all of them, in the order in which they were drawn.
+
+        Arguments:
+            values: as for the goal.
+            problems: the stack of problems; if given, none of them may have been used before.
+            finite: as in `Draw`.
+        """
+        values = np.asarray(values)
+        shares = self.goal.shares(values)
+        if problems is not None:
+            self._take_in(Draw.of(problems, "held-out", finite=finite), len(shares))
+        self._values.append(values)
+        self._sums = self._sums + log_products(shares).sum(axis=0)
+        self._total, self.n = self._total + float(shares.sum()), self.n + len(shares)
+        upper = mean_from_products(self._sums[None], np.array([self.n]), self._delta)
+        self._upper = min(self._upper, float(upper[0]))
+
+    @property
+    def bound(self) -> float:
+        """What is certified so far."""
+        return self.goal.from_share(self._upper)
+
+    @property
+    def empirical(self) -> float:
+        """The same on the sample so far."""
+        return self.goal.from_share(self._total / max(self.n, 1))
+
+    def is_within(self, share: float) -> bool:
+        """Whether the bound is at most so far from the sample, relative to the latter."""
+        return self.n > 0 and abs(self.bound - self.empirical) <= share * abs(self.empirical)
+
+    def reaches(self, bound: float) -> bool:
+        """Whether what is certified is at least as good as this."""
+        return self.bound >= bound if self.goal.measure == "probability" else self.bound <= bound
+
+    def certificate(self, *, draws: Mapping[str, str] | None = None) -> Certificate:
+        """The certificate as it stands."""
+        if self.n == 0:
+            raise ValueError("there is nothing to certify yet: add values first.")
+        fingerprints = {draw.role: draw.fingerprint for draw in self._used}
+        if len(self._drawn):
+            fingerprints["held-out"] = self._drawn.fingerprint
+        return self.goal.record(
+            np.concatenate(self._values),
+            Found(self.bound, self.empirical, "any-time"),
+            self.confidence,
+            draws={**fingerprints, **(draws or {})},
+            assumptions=(INDEPENDENT, HELD_OUT, ANY_TIME),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.n} problems: {self.empirical:.4g} on the sample, {self.bound:.4g} certified"
+
+    def _take_in(self, draw: Draw, count: int) -> None:
+        if len(draw) != count:
+            raise ValueError(f"there are values for {count} of {len(draw)} problems: every problem counts.")
+        check_disjoint(*self._used, draw)
+        twice = set(draw.fingerprints) & set(self._drawn.fingerprints)
+        if twice and not draw.finite:
+            raise OverlapError(
+                f"{len(twice)} problems of this batch were in an earlier one: draw each batch with a key of its own, "
+                "such as jax.random.fold_in(key, number)."
+            )
+        self._drawn = Draw("held-out", self._drawn.fingerprints + draw.fingerprints, draw.finite)
+
+
+def certify_until(
+    goal: Goal,
+    batches: Iterable[tuple[Any, Any]],
+    *,
+    within: float | None = None,
+    reaching: float | None = None,
+    largest: int = 100_000,
+    confidence: float = 0.95,
+    used: Iterable[Draw] = (),
+    finite: bool = False,
+    progress: bool | Callable[[AnytimeCertificate], None] = False,
+) -> Certificate:
+    """Take in batches of fresh problems until what is certified is tight enough, or good enough.
+
+    The certificate holds however this ended. It is returned too if `largest` was reached or the batches ran out first;
+    its numbers tell.
+
+    Arguments:
+        goal: a `Mean`, `Probability`, `Tail` or `CVaR`, fixed beforehand.
+        batches: pairs (problems, values) of freshly drawn problems and the algorithm's values on them, as a generator
+            that draws when asked. The algorithm was fixed without them.
+        within: stop when the bound is at most so far from the sample, relative to the latter (such as 0.05).
+        reaching: stop when the bound is at least as good as this.
+        largest: stop when there are so many problems.
+        used: draws of problems in other roles, which must not overlap with these.
+        finite: whether the class has finitely many problems, so that some may come twice.
+        progress: whether to print a line per batch, or a function to call.
+
+    >>> from loa.certificates import Mean
+    >>> rng = np.random.default_rng(0)
+    >>> def batches():
+    ...     while True:
+    ...         problems = rng.random(100)
+    ...         yield problems, 300 * problems
+    >>> print(certify_until(Mean("stopping_time", cap=500.0), batches(), within=0.1))
+    With 95 % confidence, at most 176.9 iterations on average, over problems drawn like these 300.
+    """
+    if within is None and reaching is None:
+        raise ValueError("say when to stop: within=0.05 for a bound at most 5 % above the sample, or reaching=….")
+    check_positive("within", 1.0 if within is None else within)
+    check_whole("largest", largest)
+    growing = AnytimeCertificate(goal, confidence, used=used)
+    report = progress if callable(progress) else print if progress else lambda _: None
+    for problems, values in batches:
+        growing.add(values, problems, finite=finite)
+        report(growing)
+        tight = within is not None and growing.is_within(within)
+        good = reaching is not None and growing.reaches(reaching)
+        if tight or good or growing.n >= largest:
+            break
+    return growing.certificate()
