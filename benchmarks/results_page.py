@@ -14,8 +14,8 @@ ORDER = ("quadratics", "images", "lasso", "network", "stochastic-network")
 
 HEAD = """# Results
 
-Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each, kept
-in `docs/results`. All numbers are on test problems that nothing else has seen; unsolved problems count as the horizon.
+Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each,
+kept in `docs/results`. All numbers are on test problems that nothing else has seen; unsolved problems count as the horizon.
 *Published* is what the authors report, partly under other criteria, as noted. Times per problem are those of a batch
 divided by its size, on the machine named.
 """
@@ -26,7 +26,7 @@ def overview(summaries: list[dict]) -> str:
     lines = [
         "## At a glance",
         "",
-        "| experiment | published mean τ | best classical mean τ | ours: mean τ, solved | certified mean τ | the paper's bound |",
+        "| experiment | published mean τ | best classical | ours: mean τ, solved | certified | the paper's bound |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for summary in summaries:
@@ -63,7 +63,7 @@ def section(summary: dict) -> str:
     lines = [
         f"## {name}",
         "",
-        f"{summary['title']}. Learned: `{summary['algorithm']}`, {summary['candidates']} candidates; problems: {sizes}. "
+        f"{summary['title']}. `{summary['algorithm']}`, {summary['candidates']} candidates; problems: {sizes}. "
         f"Seed {summary['seed']}, commit {summary['provenance']['commit']}, {machine['cores']} cores; "
         f"{summary['seconds']['train'] / 60:.1f} min of learning, {summary['seconds']['total'] / 60:.1f} min in all.",
         "",

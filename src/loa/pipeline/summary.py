@@ -109,13 +109,8 @@ def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool)
     """A certificate beside what was seen on the test problems."""
     wanted = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
     content = certificate.to_dict()
-    of = learned.get(certificate.functional, {})
-    test = {
-        "probability": learned["solved"],
-        "quantile": of.get("q95"),
-        "distribution": of.get("median"),
-        "mean": of.get("mean"),
-    }[certificate.measure]
+    on_test = {"quantile": "q95", "distribution": "median"}.get(certificate.measure, certificate.measure)
+    test = learned["solved"] if on_test == "probability" else learned[certificate.functional][on_test]
     return {name: content[name] for name in wanted} | {
         "test": test,
         "together": together,
