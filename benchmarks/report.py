@@ -65,8 +65,8 @@ SciPy's L-BFGS-B with our jitted value and gradient ({classical_speed[images][ot
 
 ## Certificates
 
-All certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals for the deployed
-algorithm on 1000 held-out problems): {certificates[first_seconds]:.2f} s the first time,
+All certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals for the
+deployed algorithm on 1000 held-out problems): {certificates[first_seconds]:.2f} s the first time,
 {certificates[best_seconds]:.2f} s afterwards, on one core; the target was {certificates[target_seconds]:.0f} s.
 
 ## Startup
