@@ -10,9 +10,9 @@ from loa import certificates as c
 from loa.certificates import anytime, betting
 
 BATCH, LARGEST = 20, 240
-UNIFORM = np.random.default_rng(20).random((150, LARGEST))
+UNIFORM = np.random.default_rng(20).random((80, LARGEST))
 GOALS = {
-    "mean": (c.Mean("x", 1.0), samples("stopping time", 150, LARGEST, seed=20)[0], REGIMES["stopping time"][1]),
+    "mean": (c.Mean("x", 1.0), samples("stopping time", 80, LARGEST, seed=20)[0], REGIMES["stopping time"][1]),
     "probability": (c.Probability("x"), UNIFORM < 0.9, 0.9),
     "rare failures": (c.Probability("x"), UNIFORM < 0.999, 0.999),
     "tail": (c.Tail("x", 0.7), UNIFORM, 0.3),
