@@ -82,8 +82,9 @@ def _run(
 
     if pretrained and setting.name not in shipped():
         _fail(f"no weights for {setting.name} ship with loa; there are some for {', '.join(shipped())}.")
-    preset = "paper" if pretrained else preset
-    order = Order(setting.at(preset), preset, seed, pretrained, _command())
+    order = Order(
+        setting if pretrained else setting.at(preset), "paper" if pretrained else preset, seed, pretrained, _command()
+    )
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
     _tell(results, console)
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")

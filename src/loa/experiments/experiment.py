@@ -67,7 +67,8 @@ class Experiment:
     """What is particular to one experiment. Variants are made with `dataclasses.replace`.
 
     Fields:
-        sizes: how many problems are drawn for each role, such as prior and test.
+        sizes: how many problems are drawn for each role, such as prior and test; the paper's, where it has them.
+        larger: draws that are larger at the preset "paper", so that certificates are tight.
         learned: how algorithms are learned for it: "loa" is ours, "paper" has the paper's architecture and objective.
         tuned: baselines that are tuned on training problems first, by name.
         gap: what evolves over time in the figure.
@@ -89,6 +90,7 @@ class Experiment:
     functionals: tuple[Functional, ...]
     baselines: Mapping[str, Algorithm]
     sizes: Mapping[str, int]
+    larger: Mapping[str, int] = field(default_factory=dict)
     learned: Mapping[str, Learn] = field(default_factory=dict)
     tuned: Mapping[str, Learn] = field(default_factory=dict)
     title: str = ""
@@ -104,10 +106,12 @@ class Experiment:
     pictures: Pictures | None = None
 
     def at(self, preset: str) -> Experiment:
-        """The experiment at a preset: "paper" as it is, "quick" with less of everything."""
+        """The experiment at a preset: "paper" in full, "quick" with less of everything."""
         if preset not in ("quick", "paper"):
             raise ValueError(f"there is no preset {preset!r}; there are quick, paper.")
-        if preset == "paper" or self.quick is None:
+        if preset == "paper":
+            return dataclasses.replace(self, sizes={**self.sizes, **self.larger})
+        if self.quick is None:
             return self
         return dataclasses.replace(
             self,

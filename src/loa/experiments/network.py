@@ -27,9 +27,12 @@ def experiment() -> Experiment:
             "Adam": Adam(0.1),
             "Adam, published rate": Adam(0.008),
         },
-        sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 4000},
+        sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 2000},
+        larger={"posterior": 2000, "held-out": 8000},
         title="Training a network of 351 parameters on random polynomials, full batch",
-        quick=Quick(effort=0.3, candidates=10, sizes={"prior": 100, "posterior": 300, "held-out": 1000, "test": 100}),
+        quick=Quick(
+            effort=0.3, candidates=10, sizes={"prior": 100, "posterior": 300, "held-out": 1000, "test": 100}, shown=32
+        ),
         published={
             "stopping_time": {"mean": 53, "median": 40, "bound": 116},
             "contraction_factor": {"mean": 0.804, "bound": 1.11},

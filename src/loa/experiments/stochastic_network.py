@@ -26,10 +26,13 @@ def experiment() -> Experiment:
             "Adam, published rate": Adam(0.004, stochastic=True),
             "SGD": SGD(0.001),
         },
-        sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 8000},
+        sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
+        larger={"posterior": 4000, "held-out": 10_000},
         title="Training a network of 351 parameters on random polynomials, mini-batches of five",
         prior=Prior(candidates=20, at_least=0.85),
-        quick=Quick(effort=0.3, candidates=5, sizes={"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}),
+        quick=Quick(
+            effort=0.3, candidates=5, sizes={"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}, shown=32
+        ),
         shown=100,
         published={
             "stopping_time": {"mean": 1370, "median": 1090, "bound": 1760},

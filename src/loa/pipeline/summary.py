@@ -122,31 +122,31 @@ def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool)
 def _data(examined: Examined, names: list[str], distribution: Certificate, order: Order) -> xarray.Dataset:
     import xarray
 
-    columns, band = list(examined.by_algorithm.values()), np.reshape(distribution.band or (), (-1, 2)).astype(float)
+    columns = list(examined.by_algorithm.values())
     dims = ("algorithm", "problem", "replicate")
-    values = {name: (dims, np.stack([column[name] for column in columns]).astype(float)) for name in names}
-    features = [np.zeros((len(columns[0]["outcome"]), 0)), *(each[:, None] for each in examined.features.values())]
-    return xarray.Dataset(
-        {
-            **values,
-            "outcome": (dims, np.stack([column["outcome"] for column in columns])),
-            "gap": (("algorithm", "time", "statistic"), np.stack([column["gap"] for column in columns])),
-            "features": (("problem", "feature"), np.concatenate(features, axis=1)),
-            "band_value": ("band", band[:, 0]),
-            "band_share": ("band", band[:, 1]),
-        },
-        {
-            "algorithm": list(examined.by_algorithm),
-            "time": examined.times.astype(np.int32),
-            "statistic": list(STATISTICS),
-            "feature": list(examined.features),
-        },
-        {
-            "horizon": order.experiment.horizon,
-            "gap_problems": min(order.experiment.shown, order.experiment.sizes["test"]),
-            "band_confidence": distribution.confidence,
-        },
-    )
+    data: dict[str, Any] = {
+        name: (dims, np.stack([column[name] for column in columns]).astype(float)) for name in names
+    }
+    data["outcome"] = (dims, np.stack([column["outcome"] for column in columns]))
+    data["gap"] = (("algorithm", "time", "statistic"), np.stack([column["gap"] for column in columns]))
+    if examined.features:
+        data["feature"] = list(examined.features)
+        data["features"] = (("problem", "feature"), np.stack(list(examined.features.values()), axis=1).astype(float))
+    if distribution.band:
+        data["band_value"], data["band_share"] = (
+            ("band", np.asarray(part)) for part in zip(*distribution.band, strict=True)
+        )
+    coordinates = {
+        "algorithm": list(examined.by_algorithm),
+        "time": examined.times.astype(np.int32),
+        "statistic": list(STATISTICS),
+    }
+    attributes = {
+        "horizon": order.experiment.horizon,
+        "gap_problems": min(order.experiment.shown, order.experiment.sizes["test"]),
+        "band_confidence": distribution.confidence,
+    }
+    return xarray.Dataset(data, coordinates, attributes)
 
 
 def _dimension(order: Order) -> int:
