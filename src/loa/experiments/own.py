@@ -85,7 +85,7 @@ def experiment_for(
     return Experiment(
         name=name,
         problem_class=problem_class,
-        criterion=criterion or _relative_criterion(problem_class, residual, proximal),
+        criterion=_relative_criterion(problem_class, residual, proximal) if criterion is None else criterion,
         horizon=horizon or (2000 if stochastic else 500),
         functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=gap), OracleCalls()),
         baselines=known if baselines is None else baselines,
