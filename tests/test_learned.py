@@ -89,7 +89,7 @@ def small_images(*size):
 
 
 def test_learned_lasso_is_the_papers_update():
-    """Appendix J."""
+    """Appendix J, with the masks of the two directions as in the published code."""
     problem_class, problem, (A, b, weight, beta) = small_lasso()
     algorithm, runnable = drawn(learned.LearnedLasso)
     path = points(runnable, problem_class, problem, 0.03 * problem_class.start_point * (np.arange(9) % 3 != 0), 4)
@@ -101,13 +101,13 @@ def test_learned_lasso_is_the_papers_update():
         support, rest = x != 0, x == 0
         h, h_before = (0.5 * norm(A @ point - b) ** 2 for point in (x, before))
         g, g_before = (weight * np.abs(point).sum() for point in (x, before))
-        d1, d2, d3 = ([unit(support * v), unit(rest * v)] for v in (gradient, momentum, x - p))
+        d1, d2, d3 = ([support * unit(v), rest * unit(v)] for v in (gradient, momentum, x - p))
         norms = [np.log(1 + norm(part * v)) for v in (gradient, momentum, p) for part in (support, rest)]
         changes = [h + g - h_before - g_before, g - g_before, h - h_before]
         s = in_numpy(algorithm.weights, [*norms, *changes, d1[0] @ d2[0], d1[1] @ d2[1], weight])
         channels = s[:, None] * np.stack([*d1, *d2, *d3, d1[0] * d2[0], d1[1] * d2[1]])
         out1, out2 = in_numpy(algorithm.directions, channels)
-        expected = prox(x + beta * (support * out1 - gradient + norm(momentum) * rest * out2))
+        expected = prox(x + beta * (rest * out1 - gradient + norm(momentum) * support * out2))
         assert_allclose(after, expected, rtol=1e-10, atol=1e-12)
         assert not np.allclose(after, p, atol=1e-3)
         occurred |= [norm(d) > 0 for d in (*d1, *d2, *d3)]

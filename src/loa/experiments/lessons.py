@@ -57,12 +57,16 @@ def trained(
     teacher: Algorithm,
     *,
     objective: Objective | Functional | None = None,
+    problems: int | None = None,
     steps: int,
     learning_rate: float,
     batch: int = 32,
     imitation_steps: int = 1000,
 ) -> Algorithm:
-    """An algorithm that first imitates a teacher and is then trained on fresh problems."""
+    """An algorithm that first imitates a teacher and is then trained.
+
+    On fresh problems, or on so many that are given their optimal losses, which an objective of the loss gap needs.
+    """
     experiment = lesson.experiment
     setting = dict(criterion=experiment.criterion, horizon=experiment.horizon, batch=batch)
     start = imitate(
@@ -71,12 +75,14 @@ def trained(
         experiment.problem_class,
         key=jax.random.fold_in(lesson.key, 0),
         steps=lesson.times(imitation_steps),
+        progress=lesson.progress,
         **setting,  # pyright: ignore[reportArgumentType]
     )
     return train(
         start,
         experiment.problem_class,
         key=jax.random.fold_in(lesson.key, 1),
+        problems=None if problems is None else lesson.problems(lesson.times(problems), optimal_losses=True),
         validation=experiment.draw("validation", lesson.seed),
         objective=objective,
         steps=lesson.times(steps),
