@@ -126,7 +126,9 @@ def test_learned_network_training_is_the_papers_update():
     (loss, gradient), (loss_before, _) = (map(np.asarray, value_and_gradient(point)) for point in (x, before))
     d1, d2 = unit(gradient), unit(x - before)
     norms = np.log([1 + norm(gradient), 1 + norm(x - before)])
-    s = in_numpy(algorithm.weights, [*norms, loss - loss_before, np.abs(gradient).max(), d1 @ d2, 2])
+    s = in_numpy(
+        algorithm.weights, [*norms, (loss - loss_before) / 1e3, np.abs(gradient).max() / 1e3, d1 @ d2, 2 / 100]
+    )
     channels = np.stack([algorithm.gradient_diagonal * d1, d1, d2, algorithm.momentum_diagonal * d2])
     (direction,) = in_numpy(algorithm.direction, s[:, None] * channels)
     assert_allclose(after - x, direction, rtol=1e-10, atol=1e-10 * norm(direction))
