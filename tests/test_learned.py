@@ -103,7 +103,7 @@ def test_learned_lasso_is_the_papers_update():
         g, g_before = (weight * np.abs(point).sum() for point in (x, before))
         d1, d2, d3 = ([support * unit(v), rest * unit(v)] for v in (gradient, momentum, x - p))
         norms = [np.log(1 + norm(part * v)) for v in (gradient, momentum, p) for part in (support, rest)]
-        changes = [h + g - h_before - g_before, g - g_before, h - h_before]
+        changes = np.array([h + g - h_before - g_before, g - g_before, h - h_before]) / 1e5
         s = in_numpy(algorithm.weights, [*norms, *changes, d1[0] @ d2[0], d1[1] @ d2[1], weight])
         channels = s[:, None] * np.stack([*d1, *d2, *d3, d1[0] * d2[0], d1[1] * d2[1]])
         out1, out2 = in_numpy(algorithm.directions, channels)

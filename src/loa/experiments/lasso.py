@@ -62,5 +62,5 @@ def learn_as_paper(lesson: Lesson) -> LearnedLasso:
         problems=5000,
         steps=112_000,
         learning_rate=5e-4,
-        imitation_steps=100,
+        imitation_steps=20,
     )

@@ -15,6 +15,9 @@ from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .features import split, weighted
 
+LOSS = 1e5
+"""The unit in which changes of the loss are measured, such that all features are of the size of 1."""
+
 
 class LassoState(NamedTuple):
     """Current and previous point, and smooth and non-smooth part of the loss at the previous one."""
@@ -32,7 +35,8 @@ class LearnedLasso(Algorithm):
     residual \(x - p\) with \(p = \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\), and gradient times momentum, each
     split into the coordinates where x is not zero, \(>\), and where it is, \(0\). Their eight weights come from a
     second network that sees the norms of gradient, momentum and p on both, the changes of the loss and of its two
-    parts, the inner products of gradient and momentum, and λ.
+    parts (in a fixed unit, which the weights of the first layer can undo), the inner products of gradient and
+    momentum, and λ.
 
     The paper's text has \(d_{1,>}\) and \(d_{2,0}\). Then nothing makes the move on the support vanish at a solution,
     and training does not succeed; the code that the authors published has it as here.
@@ -63,7 +67,7 @@ class LearnedLasso(Algorithm):
         momentum_norm, momentum = split(x - previous)
         dg, dm, dr = parts(split(gradient)[1]), parts(momentum), parts(split(x - prox_point)[1])
         norms = [norm(part) for vector in (gradient, x - previous, prox_point) for part in parts(vector)]
-        changes = smooth - previous_smooth, nonsmooth - previous_nonsmooth
+        changes = (smooth - previous_smooth) / LOSS, (nonsmooth - previous_nonsmooth) / LOSS
         features = jnp.stack(
             [
                 *jnp.log1p(jnp.stack(norms)),

@@ -14,7 +14,6 @@ from ..networks import CoordinateNetwork
 from ..problems.oracle import Oracle
 from .features import split, weighted
 
-
 LOSS, TIME = 1e3, 1e2
 """Units of losses (and gradients) and of t, such that all features are of the size of 1."""
 

@@ -236,7 +236,7 @@ def imitate(
     with printed(progress, "imitation", steps) as report:
         for _ in range(glances):
             learner, tally = advance((recipe, problems, jax.random.fold_in(key, 2)), learner, steps // glances)
-            distance = float(tally.value / max(int(tally.steps), 1))
+            distance = float(tally.value / tally.steps)  # NaN if no step could be used
             report(Glance(int(learner.step), distance, time.perf_counter() - started))
     return recipe.algorithm(learner.parameters)
 
