@@ -175,7 +175,7 @@ def test_learned_images_is_the_papers_update_and_the_compact_one_two_weights():
         if runs is runnable:
             d1, d2, d3, d4 = map(unit, (gradient, momentum, h_gradient, r_gradient))
             norms = np.log(1 + norm(gradient)), np.log(1 + norm(momentum))
-            changes = h + r - h_before - r_before, h - h_before, r - r_before
+            changes = np.array([h + r - h_before - r_before, h - h_before, r - r_before]) / 1e3
             products = [np.vdot(a, b) for a, b in ((d1, d2), (d4, d2), (d3, d2), (d4, d3))]
             features = [float(problem.regularization), *norms, *changes, np.abs(gradient).max(), *products]
             s = in_numpy(algorithm.weights, features)
