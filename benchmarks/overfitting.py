@@ -17,8 +17,10 @@ from loa.experiments import get
 from loa.learned import LearnedNetworkTraining
 from loa.learning import langevin_support, posterior_on, prior_on
 
-SIZES = (3, 30, 300, 3000)
-STEPS = 6000
+SIZES = (3, 10, 100, 1000)
+STEPS = 5000
+LOOKED_AT = 100
+"""Of the problems seen, so many at most choose the best point and give the prior."""
 HELD_OUT = 500
 SUPPORT = 10
 CONFIDENCE = 0.95
@@ -64,9 +66,18 @@ def posterior_certificate(algorithm, seen, solved: float):
 
 def learned_from(size: int, start) -> dict:
     started = time.perf_counter()
-    seen = EXPERIMENT.draw("training", 0, size)
+    problems = EXPERIMENT.draw("training", 0, size)
+    seen = jax.tree.map(lambda leaf: leaf[:LOOKED_AT], problems)
     trained = loa.train(
-        start, CLASS, key=key(2), problems=seen, validation=seen, steps=STEPS, checks=12, learning_rate=5e-4, **SETTING
+        start,
+        CLASS,
+        key=key(2),
+        problems=problems,
+        validation=seen,
+        steps=STEPS,
+        checks=10,
+        learning_rate=5e-4,
+        **SETTING,
     )
     on_seen, on_new, on_held_out = (
         evaluated(trained.algorithm, some) for some in (seen, EXPERIMENT.draw("test", 0), CLASS.draw(key(5), HELD_OUT))
