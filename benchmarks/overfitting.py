@@ -96,7 +96,7 @@ def learned_from(size: int, start) -> dict:
 
 
 def main() -> None:
-    start = loa.imitate(LearnedNetworkTraining(key=key(1)), loa.Adam(0.05), CLASS, key=key(4), steps=300, **SETTING)
+    start = loa.imitate(LearnedNetworkTraining(key=key(1)), loa.Adam(0.05), CLASS, key=key(4), steps=100, **SETTING)
     runs = [learned_from(size, start) for size in SIZES]
     about = {"steps": STEPS, "cap": CAP, "confidence": CONFIDENCE, "held_out": HELD_OUT, "support": SUPPORT}
     print(json.dumps(about | {"posterior": EXPERIMENT.sizes["posterior"], "runs": runs}, indent=1))
