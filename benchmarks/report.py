@@ -1,11 +1,14 @@
-"""Write docs/speed.md, docs/baselines.md and docs/learned.md from benchmarks/results and the shipped algorithms.
+"""Write docs/speed.md, docs/baselines.md, docs/learned.md and the table of docs/generalization.md.
 
-To measure anew:  for b in throughput heavy_tails memory scaling startup classical_speed certificates; do
+From benchmarks/results and the shipped algorithms.
+
+To measure anew:  for b in throughput heavy_tails memory scaling startup classical_speed certificates overfitting; do
                       python $b.py > results/$b.json; done
                   python baselines.py quadratics lasso network stochastic-network images
 """
 
 import json
+import re
 from pathlib import Path
 
 import loa
@@ -148,6 +151,31 @@ def baselines_table(numbers: dict) -> str:
     return "\n".join(lines)
 
 
+def overfitting_table(numbers: dict) -> str:
+    """The table of docs/generalization.md."""
+    lines = [
+        f"{numbers['steps']:,} steps of training; at most {numbers['cap']:.0f} iterations; 250 new problems;",
+        f"certificates of confidence {numbers['confidence']:.0%} from {numbers['held_out']} held-out and "
+        f"{numbers['posterior']} posterior problems; a support of {numbers['support']} points.",
+        "",
+        "| seen | mean on them | solved | mean on new ones | solved | certified, held-out | certified, posterior |",
+        "|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for run in numbers["runs"]:
+        seen, new = (f"{run[which]['mean']:.1f} | {run[which]['solved']:.0%}" for which in ("seen", "new"))
+        certified = f"{run['held_out_certificate']:.1f} | {run['posterior_certificate']:.1f}"
+        lines.append(f"| {run['problems']} | {seen} | {new} | {certified} |")
+    return "\n".join(lines)
+
+
+def fill(page: Path, content: str) -> None:
+    """Put content between the two comments of a page that is otherwise written by hand."""
+    before, after = (r"<!-- written by [^>]*-->\n", r"\n<!-- end -->")
+    page.write_text(
+        re.sub(f"({before}).*?({after})", lambda m: m[1] + content + m[2], page.read_text(), flags=re.DOTALL)
+    )
+
+
 def main() -> None:
     results = {path.stem: json.loads(path.read_text()) for path in (HERE / "results").glob("*.json")}
     rows = (
@@ -161,6 +189,7 @@ def main() -> None:
     (HERE.parent / "docs" / "speed.md").write_text(page)
     sections = [LEARNED.rstrip(), *map(learned_table, loa.shipped())]
     (HERE.parent / "docs" / "learned.md").write_text("\n\n".join(sections) + "\n")
+    fill(HERE.parent / "docs" / "generalization.md", overfitting_table(results["overfitting"]))
     tables = [baselines_table(numbers) for name, numbers in sorted(results.items()) if name.startswith("baselines-")]
     (HERE.parent / "docs" / "baselines.md").write_text("\n\n".join([BASELINES.rstrip(), *tables]) + "\n")
 

@@ -89,7 +89,7 @@ def small_images(*size):
 
 
 def test_learned_lasso_is_the_papers_update():
-    """Appendix J."""
+    """Appendix J, with the masks of the two directions as in the published code."""
     problem_class, problem, (A, b, weight, beta) = small_lasso()
     algorithm, runnable = drawn(learned.LearnedLasso)
     path = points(runnable, problem_class, problem, 0.03 * problem_class.start_point * (np.arange(9) % 3 != 0), 4)
@@ -101,13 +101,13 @@ def test_learned_lasso_is_the_papers_update():
         support, rest = x != 0, x == 0
         h, h_before = (0.5 * norm(A @ point - b) ** 2 for point in (x, before))
         g, g_before = (weight * np.abs(point).sum() for point in (x, before))
-        d1, d2, d3 = ([unit(support * v), unit(rest * v)] for v in (gradient, momentum, x - p))
+        d1, d2, d3 = ([support * unit(v), rest * unit(v)] for v in (gradient, momentum, x - p))
         norms = [np.log(1 + norm(part * v)) for v in (gradient, momentum, p) for part in (support, rest)]
-        changes = [h + g - h_before - g_before, g - g_before, h - h_before]
+        changes = np.array([h + g - h_before - g_before, g - g_before, h - h_before]) / 1e5
         s = in_numpy(algorithm.weights, [*norms, *changes, d1[0] @ d2[0], d1[1] @ d2[1], weight])
         channels = s[:, None] * np.stack([*d1, *d2, *d3, d1[0] * d2[0], d1[1] * d2[1]])
         out1, out2 = in_numpy(algorithm.directions, channels)
-        expected = prox(x + beta * (support * out1 - gradient + norm(momentum) * rest * out2))
+        expected = prox(x + beta * (rest * out1 - gradient + norm(momentum) * support * out2))
         assert_allclose(after, expected, rtol=1e-10, atol=1e-12)
         assert not np.allclose(after, p, atol=1e-3)
         occurred |= [norm(d) > 0 for d in (*d1, *d2, *d3)]
@@ -126,7 +126,9 @@ def test_learned_network_training_is_the_papers_update():
     (loss, gradient), (loss_before, _) = (map(np.asarray, value_and_gradient(point)) for point in (x, before))
     d1, d2 = unit(gradient), unit(x - before)
     norms = np.log([1 + norm(gradient), 1 + norm(x - before)])
-    s = in_numpy(algorithm.weights, [*norms, loss - loss_before, np.abs(gradient).max(), d1 @ d2, 2])
+    s = in_numpy(
+        algorithm.weights, [*norms, (loss - loss_before) / 1e3, np.abs(gradient).max() / 1e3, d1 @ d2, 2 / 100]
+    )
     channels = np.stack([algorithm.gradient_diagonal * d1, d1, d2, algorithm.momentum_diagonal * d2])
     (direction,) = in_numpy(algorithm.direction, s[:, None] * channels)
     assert_allclose(after - x, direction, rtol=1e-10, atol=1e-10 * norm(direction))
@@ -148,9 +150,9 @@ def test_learned_stochastic_training_is_the_papers_update():
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
         mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
         d1, d2 = unit(mean), unit(square)
-        *s, s4 = in_numpy(algorithm.weights, [np.log(1 + norm(mean)), np.log(1 + norm(square)), t, loss])
+        *s, s4 = in_numpy(algorithm.weights, [np.log(1 + norm(mean)), np.log(1 + norm(square)), t / 1e3, loss / 100])
         p1, p2 = in_numpy(algorithm.preconditioners, np.array(s)[:, None] * np.stack([d1, d1 * d2, d2]))
-        move = s4 * 0.001 * p1 * mean / (0.001 * np.abs(p2) * np.sqrt(square) + 1e-8)
+        move = 0.01 * s4 * 0.001 * p1 * mean / (0.001 * np.abs(p2) * np.sqrt(square) + 1e-8)
         assert_allclose(path[t], path[t - 1] - move, rtol=1e-10, atol=1e-10 * norm(move))
         assert norm(move) > 1e-3
     assert widths(algorithm.weights) == [4, 15, 15, 4]
@@ -173,7 +175,7 @@ def test_learned_images_is_the_papers_update_and_the_compact_one_two_weights():
         if runs is runnable:
             d1, d2, d3, d4 = map(unit, (gradient, momentum, h_gradient, r_gradient))
             norms = np.log(1 + norm(gradient)), np.log(1 + norm(momentum))
-            changes = h + r - h_before - r_before, h - h_before, r - r_before
+            changes = np.array([h + r - h_before - r_before, h - h_before, r - r_before]) / 1e3
             products = [np.vdot(a, b) for a, b in ((d1, d2), (d4, d2), (d3, d2), (d4, d3))]
             features = [float(problem.regularization), *norms, *changes, np.abs(gradient).max(), *products]
             s = in_numpy(algorithm.weights, features)

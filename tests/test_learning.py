@@ -1,5 +1,7 @@
 """Learning: objectives, imitation, training that can be killed, prior and posterior."""
 
+import re
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -108,9 +110,19 @@ class Plain(loa.Algorithm):
 
 
 def test_imitation_finds_the_step_size_of_its_teacher():
-    options = dict(key=KEY, steps=400, learning_rate=1e-2, length=2, **SETTING)
+    glances = []
+    options = dict(key=KEY, steps=400, learning_rate=1e-2, length=2, progress=glances.append, **SETTING)
     taught = loa.imitate(Plain(np.log(0.1)), loa.GradientDescent(0.3), BOWLS, **options)
     assert abs(float(jnp.exp(taught.log_step)) - 0.3) < 0.01
+    assert [glance.step for glance in glances] == list(range(40, 401, 40))
+    assert glances[-1].distance < 1e-2 * glances[0].distance
+
+
+def test_imitation_prints_how_far_it_is_from_its_teacher(capsys):
+    loa.imitate(Plain(np.log(0.1)), loa.GradientDescent(0.3), BOWLS, key=KEY, steps=14, progress=True, **SETTING)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7
+    assert re.match(r"imitation: step +2  squared distance to the teacher \d\.\d{4}  \d+ s left", lines[0])
 
 
 def run(progress=False, **changes):

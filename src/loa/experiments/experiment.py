@@ -145,9 +145,9 @@ class Lesson:
         """Apart from the keys of all draws."""
         return jax.random.fold_in(jax.random.key(self.seed), 0x1EA7)
 
-    def problems(self, size: int) -> Any:
+    def problems(self, size: int, *, optimal_losses: bool = False) -> Any:
         """Problems to learn from. They have no other role."""
-        return self.experiment.draw("training", self.seed, size)
+        return self.experiment.draw("training", self.seed, size, optimal_losses=optimal_losses)
 
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""

@@ -8,9 +8,10 @@ from ..algorithms import FISTA, ProximalGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
 from ..learned import LearnedLasso, LearnedProximalNewton
 from ..learned.proximal_newton import factor_of
-from ..learning import average_curvature
+from ..learning import OneStepContraction, average_curvature
 from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
+from ..problems.gaps import loss_gap
 from .experiment import Experiment, Lesson, Quick
 from .lessons import trained, tuned
 
@@ -56,7 +57,18 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
 
 
 def learn_as_paper(lesson: Lesson) -> LearnedLasso:
-    """The paper's architecture, objective and teacher."""
+    """The paper's architecture, objective and teacher.
+
+    The objective is the ratio of loss gaps: that of losses is hardly below 1 near a solution, where the loss is large.
+    """
     network = LearnedLasso(key=jax.random.fold_in(lesson.key, 2))
-    teacher = FISTA(restart=False)
-    return trained(lesson, network, teacher, steps=112_000, learning_rate=5e-4)  # pyright: ignore
+    return trained(  # pyright: ignore[reportReturnType]
+        lesson,
+        network,
+        FISTA(restart=False),
+        objective=OneStepContraction(loss_gap),
+        problems=5000,
+        steps=112_000,
+        learning_rate=5e-4,
+        imitation_steps=20,
+    )

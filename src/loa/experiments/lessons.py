@@ -57,12 +57,19 @@ def trained(
     teacher: Algorithm,
     *,
     objective: Objective | Functional | None = None,
+    problems: int | None = None,
+    validation: int | None = None,
     steps: int,
+    checks: int = 20,
     learning_rate: float,
     batch: int = 32,
     imitation_steps: int = 1000,
 ) -> Algorithm:
-    """An algorithm that first imitates a teacher and is then trained on fresh problems."""
+    """An algorithm that first imitates a teacher and is then trained.
+
+    On fresh problems, or on so many that are given their optimal losses, which an objective of the loss gap needs. The
+    number of validation problems is the experiment's unless given.
+    """
     experiment = lesson.experiment
     setting = dict(criterion=experiment.criterion, horizon=experiment.horizon, batch=batch)
     start = imitate(
@@ -71,15 +78,18 @@ def trained(
         experiment.problem_class,
         key=jax.random.fold_in(lesson.key, 0),
         steps=lesson.times(imitation_steps),
+        progress=lesson.progress,
         **setting,  # pyright: ignore[reportArgumentType]
     )
     return train(
         start,
         experiment.problem_class,
         key=jax.random.fold_in(lesson.key, 1),
-        validation=experiment.draw("validation", lesson.seed),
+        problems=None if problems is None else lesson.problems(lesson.times(problems), optimal_losses=True),
+        validation=experiment.draw("validation", lesson.seed, validation),
         objective=objective,
-        steps=lesson.times(steps),
+        steps=max(checks, lesson.times(steps)),
+        checks=checks,
         learning_rate=learning_rate,
         checkpoint=lesson.checkpoint,
         progress=lesson.progress,

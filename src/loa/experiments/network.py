@@ -68,4 +68,6 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
 def learn_as_paper(lesson: Lesson) -> LearnedNetworkTraining:
     """The paper's architecture, objective and teacher."""
     network = LearnedNetworkTraining(key=jax.random.fold_in(lesson.key, 2))
-    return trained(lesson, network, Adam(0.05), steps=60_000, learning_rate=5e-4, batch=64)  # pyright: ignore
+    return trained(  # pyright: ignore[reportReturnType]
+        lesson, network, Adam(0.05), steps=60_000, learning_rate=5e-4, batch=64, imitation_steps=200
+    )

@@ -75,5 +75,7 @@ def learn(lesson: Lesson) -> LearnedStochasticNewton:
 def learn_as_paper(lesson: Lesson) -> LearnedStochasticTraining:
     """The paper's architecture, objective and teacher."""
     network = LearnedStochasticTraining(key=jax.random.fold_in(lesson.key, 2))
-    teacher = Adam(0.004, stochastic=True)
-    return trained(lesson, network, teacher, steps=100_000, learning_rate=3e-4)  # pyright: ignore
+    teacher = Adam(0.02, stochastic=True)
+    return trained(  # pyright: ignore[reportReturnType]
+        lesson, network, teacher, steps=40_000, learning_rate=1e-4, imitation_steps=100
+    )

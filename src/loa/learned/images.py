@@ -15,6 +15,9 @@ from ..problems.image_operators import Image
 from ..problems.oracle import Oracle
 from .features import split, weighted
 
+LOSS = 1e3
+"""The unit in which changes of the loss are measured, such that all features are of the size of 1."""
+
 
 class ImageState(NamedTuple):
     """Current and previous image, and data fidelity and regularizer at the previous one."""
@@ -30,8 +33,8 @@ class LearnedImages(Algorithm):
 
     The directions come from a pixel-wise network that sees the normalized gradient, momentum, gradient of the data
     fidelity h and gradient of the regularizer r. Their four weights come from a second network of eleven features: λ,
-    the norms of gradient and momentum, the changes of loss, h and r, the largest entry of the gradient, and four inner
-    products of the directions.
+    the norms of gradient and momentum, the changes of loss, h and r (in a fixed unit, which the weights of the first
+    layer can undo), the largest entry of the gradient, and four inner products of the directions.
     """
 
     weights: CoordinateNetwork
@@ -53,7 +56,7 @@ class LearnedImages(Algorithm):
         fidelity_gradient = images.data_fidelity_gradient(x, oracle.problem)
         (gradient_norm, d1), (momentum_norm, d2) = split(gradient), split(x - previous)
         (_, d3), (_, d4) = split(fidelity_gradient), split(gradient - fidelity_gradient)
-        changes = fidelity - previous_fidelity, regularizer - previous_regularizer
+        changes = (fidelity - previous_fidelity) / LOSS, (regularizer - previous_regularizer) / LOSS
         features = jnp.stack(
             [
                 oracle.problem.regularization,

@@ -11,8 +11,12 @@ from jaxtyping import Array, Float, Key, Scalar
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.line_search import dot
 from ..networks import CoordinateNetwork
+from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .features import split, weighted
+
+LOSS = 1e5
+"""The unit in which changes of the loss are measured, such that all features are of the size of 1."""
 
 
 class LassoState(NamedTuple):
@@ -25,13 +29,17 @@ class LassoState(NamedTuple):
 
 
 class LearnedLasso(Algorithm):
-    r"""\(x^{(t+1)} = \mathrm{prox}_{\beta g}\big(x + (d_{1,>} - \nabla h(x) + \|x - x^{(t-1)}\| d_{2,0}) / L\big)\).
+    r"""\(x^{(t+1)} = \mathrm{prox}_{\beta g}\big(x + (d_{1,0} - \nabla h(x) + \|x - x^{(t-1)}\| d_{2,>}) / L\big)\).
 
     β = 1/L. The directions come from a coordinate-wise network that sees the normalized gradient, momentum, proximal
     residual \(x - p\) with \(p = \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\), and gradient times momentum, each
     split into the coordinates where x is not zero, \(>\), and where it is, \(0\). Their eight weights come from a
     second network that sees the norms of gradient, momentum and p on both, the changes of the loss and of its two
-    parts, the inner products of gradient and momentum, and λ.
+    parts (in a fixed unit, which the weights of the first layer can undo), the inner products of gradient and
+    momentum, and λ.
+
+    The paper's text has \(d_{1,>}\) and \(d_{2,0}\). Then nothing makes the move on the support vanish at a solution,
+    and training does not succeed; the code that the authors published has it as here.
     """
 
     weights: CoordinateNetwork
@@ -52,17 +60,17 @@ class LearnedLasso(Algorithm):
         beta = 1.0 / oracle.problem_class.smoothness(oracle.problem)
         prox_point = oracle.prox(x - beta * gradient, beta)
         nonzero = x != 0
-        masks = nonzero, ~nonzero
 
-        (g, dg), (m, dm), (_, dr) = (
-            tuple(zip(*(split(jnp.where(mask, vector, 0.0)) for mask in masks), strict=True))
-            for vector in (gradient, x - previous, x - prox_point)
-        )
-        p = tuple(split(jnp.where(mask, prox_point, 0.0))[0] for mask in masks)
-        changes = smooth - previous_smooth, nonsmooth - previous_nonsmooth
+        def parts(vector: Float[Array, " d"]) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+            return jnp.where(nonzero, vector, 0.0), jnp.where(nonzero, 0.0, vector)
+
+        momentum_norm, momentum = split(x - previous)
+        dg, dm, dr = parts(split(gradient)[1]), parts(momentum), parts(split(x - prox_point)[1])
+        norms = [norm(part) for vector in (gradient, x - previous, prox_point) for part in parts(vector)]
+        changes = (smooth - previous_smooth) / LOSS, (nonsmooth - previous_nonsmooth) / LOSS
         features = jnp.stack(
             [
-                *jnp.log1p(jnp.stack([*g, *m, *p])),
+                *jnp.log1p(jnp.stack(norms)),
                 changes[0] + changes[1],
                 changes[1],
                 changes[0],
@@ -73,8 +81,7 @@ class LearnedLasso(Algorithm):
         )
         products = dg[0] * dm[0], dg[1] * dm[1]
         d1, d2 = self.directions(weighted(self.weights(features), *dg, *dm, *dr, *products))
-        momentum_norm = split(x - previous)[0]
-        move = jnp.where(nonzero, d1, 0.0) - gradient + momentum_norm * jnp.where(nonzero, 0.0, d2)
+        move = jnp.where(nonzero, momentum_norm * d2, d1) - gradient
         return LassoState(oracle.prox(x + beta * move, beta), x, smooth, nonsmooth)
 
     def iterate(self, state: LassoState) -> Float[Array, " d"]:

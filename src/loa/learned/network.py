@@ -14,6 +14,9 @@ from ..networks import CoordinateNetwork
 from ..problems.oracle import Oracle
 from .features import split, weighted
 
+LOSS, TIME = 1e3, 1e2
+"""Units of losses (and gradients) and of t, such that all features are of the size of 1."""
+
 
 class TrainingState(NamedTuple):
     """Current and previous point, the loss at the previous one, and the number of steps made."""
@@ -30,7 +33,8 @@ class LearnedNetworkTraining(Algorithm):
     It sees the normalized gradient \(d_1\), the normalized momentum \(d_2\), and both times a learned diagonal,
     \(g \odot d_1\) and \(m \odot d_2\). Their four weights come from a second network that sees the norms of gradient
     and momentum, the change of the loss, the largest entry of the gradient, the inner product of \(d_1\) and
-    \(d_2\), and t.
+    \(d_2\), and t. The large ones are measured in fixed units: the functions are the same, as the first layer's weights
+    can undo it, but its weights are then of one size, and training is steadier.
     """
 
     weights: CoordinateNetwork
@@ -56,10 +60,10 @@ class LearnedNetworkTraining(Algorithm):
             [
                 jnp.log1p(gradient_norm),
                 jnp.log1p(momentum_norm),
-                loss - previous_loss,
-                jnp.max(jnp.abs(gradient)),
+                (loss - previous_loss) / LOSS,
+                jnp.max(jnp.abs(gradient)) / LOSS,
                 dot(d1, d2),
-                time.astype(x.dtype),
+                time.astype(x.dtype) / TIME,
             ]
         )
         channels = self.gradient_diagonal * d1, d1, d2, self.momentum_diagonal * d2

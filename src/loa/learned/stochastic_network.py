@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -13,6 +14,9 @@ from ..problems.oracle import Oracle
 from .features import split, weighted
 
 BETA1, BETA2, RATE, EPSILON = 0.9, 0.999, 1e-3, 1e-8
+LOSS, TIME, STEP = 1e2, 1e3, 1e-2
+"""Units of loss, t and step size, such that the network takes and gives numbers of the size of 1; its weights can undo
+them."""
 
 
 class LearnedStochasticTraining(Algorithm):
@@ -24,6 +28,9 @@ class LearnedStochasticTraining(Algorithm):
     \(\hat m, \hat v\) and \(d_1 \odot d_2\). Their weights \(s_1, s_2, s_3\) and the step size \(s_4\) come from a
     second network that sees the norms of the moments, t and the stochastic loss. (The paper's text writes \(d_1, d_2\)
     for \(p_1, p_2\) in the update, and its figure has three features instead of four.)
+
+    It begins with \(p_1 = p_2\), that is as Adam with the rate \(s_4\): a \(p_2\) that is nearly zero where \(p_1\) is
+    not makes steps so long that nothing can be learned from them.
     """
 
     weights: CoordinateNetwork
@@ -32,7 +39,9 @@ class LearnedStochasticTraining(Algorithm):
     def __init__(self, *, key: Key[Array, ""]):
         weight_key, direction_key = jax.random.split(key)
         self.weights = CoordinateNetwork((4, 15, 15, 4), key=weight_key)
-        self.preconditioners = CoordinateNetwork((3, 15, 15, 2), key=direction_key)
+        preconditioners = CoordinateNetwork((3, 15, 15, 2), key=direction_key)
+        alike = jnp.abs(preconditioners.weights[-1][:1]).repeat(2, axis=0)
+        self.preconditioners = eqx.tree_at(lambda network: network.weights[-1], preconditioners, alike)
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> Moments:
         return Moments(x0, jnp.zeros_like(x0), jnp.zeros_like(x0), jnp.zeros((), jnp.int32))
@@ -45,9 +54,10 @@ class LearnedStochasticTraining(Algorithm):
         second = BETA2 * second + (1 - BETA2) * gradient**2
         mean, square = first / (1 - BETA1**time), second / (1 - BETA2**time)
         (n1, d1), (n2, d2) = split(mean), split(square)
-        *weights, step_size = self.weights(jnp.stack([jnp.log1p(n1), jnp.log1p(n2), time.astype(x.dtype), loss]))
+        features = jnp.stack([jnp.log1p(n1), jnp.log1p(n2), time.astype(x.dtype) / TIME, loss / LOSS])
+        *weights, step_size = self.weights(features)
         p1, p2 = self.preconditioners(weighted(jnp.stack(weights), d1, d1 * d2, d2))
-        move = step_size * RATE * p1 * mean / (1e-3 * jnp.abs(p2) * root(square) + EPSILON)
+        move = STEP * step_size * RATE * p1 * mean / (1e-3 * jnp.abs(p2) * root(square) + EPSILON)
         return Moments(x - move, first, second, time)
 
     def iterate(self, state: Moments) -> Float[Array, " d"]:

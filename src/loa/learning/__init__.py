@@ -12,6 +12,7 @@ from .prior import mode as mode
 from .prior import posterior_on as posterior_on
 from .prior import prior_on as prior_on
 from .progress import Check as Check
+from .progress import Glance as Glance
 from .training import Trained as Trained
 from .training import imitate as imitate
 from .training import train as train

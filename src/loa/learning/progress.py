@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Report = Callable[["Check"], None]
+
+
+class Glance(NamedTuple):
+    """A look at imitation: the mean squared distance to the teacher since the last one, relative to how far it goes."""
+
+    step: int
+    distance: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"step {self.step:>7}  squared distance to the teacher {self.distance:.4f}"
 
 
 class Check(NamedTuple):
@@ -73,13 +84,13 @@ class History:
 
 
 @contextmanager
-def printed(progress: bool | Report, what: str, steps: int) -> Iterator[Report]:
-    """A function that prints one line per check, with the time left, below which a terminal shows a bar."""
+def printed(progress: bool | Callable[[Any], None], what: str, steps: int) -> Iterator[Callable[[Any], None]]:
+    """A function that prints one line per look, with the time left, below which a terminal shows a bar."""
     if not isinstance(progress, bool):
         yield progress
         return
     if not progress:
-        yield lambda check: None
+        yield lambda look: None
         return
 
     from rich.console import Console
@@ -89,10 +100,10 @@ def printed(progress: bool | Report, what: str, steps: int) -> Iterator[Report]:
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=steps)
 
-        def report(check: Check) -> None:
-            left = check.seconds * (steps - check.step) / max(check.step, 1)
-            bar.update(task, completed=check.step)
-            bar.console.print(f"{what}: {check}  {_duration(left)} left")
+        def report(look: Check | Glance) -> None:
+            left = look.seconds * (steps - look.step) / max(look.step, 1)
+            bar.update(task, completed=look.step)
+            bar.console.print(f"{what}: {look}  {_duration(left)} left")
 
         yield report
 

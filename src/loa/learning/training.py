@@ -23,7 +23,7 @@ from ..problems.problem_class import ProblemClass, check_key, count_problems, wh
 from .checkpoint import Checkpoint, fingerprint
 from .learner import Learner, Recipe, Tally, advance
 from .objective import Imitation, Objective, OneStepContraction, OverSegments
-from .progress import Check, History, Report, printed
+from .progress import Check, Glance, History, Report, printed
 
 CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
 
@@ -206,12 +206,15 @@ def imitate(
     batch: int = 32,
     learning_rate: float = 1e-3,
     pool: int = 256,
+    progress: bool | Callable[[Glance], None] = False,
 ) -> Algorithm:
     """Teach an algorithm to do as another one does: where to begin before training.
 
     Over segments of `length` steps, on its own trajectories, each of which ends with probability 1/horizon per step.
+    `progress` says whether to print how far from its teacher it is, or is a function that is given each `Glance`.
     """
     check_key(key)
+    steps = whole_number("steps", steps)
     if problems is None:
         problems = problem_class.draw(jax.random.fold_in(key, 0), whole_number("pool", pool))
     algorithm, teacher = (in_precision_of_problems(one, problem_class, problems) for one in (algorithm, teacher))
@@ -228,7 +231,13 @@ def imitate(
         0.0,
     )
     learner = recipe.begin(parameters, problems, jax.random.fold_in(key, 1))
-    learner, _ = advance((recipe, problems, jax.random.fold_in(key, 2)), learner, whole_number("steps", steps))
+    glances = next(number for number in range(10, 0, -1) if steps % number == 0)
+    started = time.perf_counter()
+    with printed(progress, "imitation", steps) as report:
+        for _ in range(glances):
+            learner, tally = advance((recipe, problems, jax.random.fold_in(key, 2)), learner, steps // glances)
+            distance = float(tally.value / tally.steps)  # NaN if no step could be used
+            report(Glance(int(learner.step), distance, time.perf_counter() - started))
     return recipe.algorithm(learner.parameters)
 
 
