@@ -14,7 +14,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates.product import choose_lambda, gibbs_posterior
 from ..experiments.experiment import Experiment
 from ..learning import langevin_support
-from ..saving import load, provenance, save, shipped
+from ..saving import load, provenance, save
 from .certification import POSTERIOR_SHARE, caps_of, certified
 
 ANTICIPATED_KL = 0.5
@@ -74,9 +74,10 @@ def shipped_prior(name: str) -> WeightedPrior | None:
 
     Its file holds only what varies; what the candidates have in common is in the file of the algorithm.
     """
-    if f"{name}-prior" not in shipped():
+    try:
+        own, lam = WeightedPrior.load(f"priors/{name}")
+    except FileNotFoundError:
         return None
-    own, lam = WeightedPrior.load(f"{name}-prior")
     common = jax.tree.map(
         lambda varied, leaf: leaf if varied is None else None, own.algorithms, load(name), is_leaf=lambda x: x is None
     )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..figures.profile import performance_profile
+
 if TYPE_CHECKING:
     import xarray
 
@@ -132,13 +134,10 @@ def profile(performance: xarray.Dataset, functional: str) -> dict[str, Steps]:
     """
     costs = np.maximum(np.stack(list(values(performance, functional).values())).astype(float), 1.0)
     solved = np.stack(list(values(performance, "outcome").values())) == "solved"
-    costs = np.where(solved & np.isfinite(costs), costs, np.inf)
-    best = np.where(np.isfinite(costs.min(axis=0)), costs.min(axis=0), 1.0)
-    ratios = (costs / best).reshape(len(costs), -1)
-    return {
-        name: _distribution(ratio[np.isfinite(ratio)], ratio.size)
-        for name, ratio in zip(names(performance), ratios, strict=True)
-    }
+    usable = np.isfinite(costs)
+    rows = len(costs)
+    found = performance_profile(np.where(usable, costs, 1.0).reshape(rows, -1), (solved & usable).reshape(rows, -1))
+    return {name: Steps(found.factors, shares) for name, shares in zip(names(performance), found.shares, strict=True)}
 
 
 def _distribution(reached: Array, count: int) -> Steps:
