@@ -15,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from .algorithms.algorithm import Algorithm
     from .experiments.experiment import Experiment
     from .results import Results
 
@@ -59,18 +60,23 @@ def run(
     console = Console(highlight=False, soft_wrap=True)
     try:
         if setting.name == "running-example":
-            _prepare(directory, overwrite)
-            from .experiments import running_example_run
-
-            running_example_run.run(setting, seed, directory, console)
-            return
-        _run(setting, preset, pretrained, seed, directory, resume, overwrite, console)
+            _run_example(setting, seed, directory, overwrite, console)
+        else:
+            _run(setting, preset, pretrained, seed, directory, resume, overwrite, console)
     except KeyboardInterrupt:
         _fail(f"interrupted; `{_command()} --resume` goes on from here.")
     except OSError as error:
         _fail(f"could not write to {directory}: {error.strerror or error}.")
     except ValueError as error:
         _fail(str(error))
+
+
+def _run_example(setting: Experiment, seed: int, directory: Path, overwrite: bool, console: Console) -> None:
+    """The running example, which is compared with theory."""
+    from .experiments import running_example_run
+
+    _prepare(directory, overwrite)
+    running_example_run.run(setting, seed, directory, console)
 
 
 def _run(
@@ -82,9 +88,8 @@ def _run(
 
     if pretrained and setting.name not in shipped():
         _fail(f"no weights for {setting.name} ship with loa; there are some for {', '.join(shipped())}.")
-    order = Order(
-        setting if pretrained else setting.at(preset), "paper" if pretrained else preset, seed, pretrained, _command()
-    )
+    preset = "paper" if pretrained else preset
+    order = Order(setting if pretrained else setting.at(preset), preset, seed, pretrained, _command())
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
     _tell(results, console)
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
@@ -143,7 +148,9 @@ def train(
 @app.command()
 def compare(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
-    algorithms: Annotated[str, typer.Option(help="Names of baselines, separated by commas; all if not given.")] = "",
+    algorithms: Annotated[
+        str, typer.Option(help="Names separated by commas: learned, baselines; all if not given.")
+    ] = "",
     problems: Annotated[int, typer.Option(help="Number of problems; the size of the test set if not given.")] = 0,
     horizon: Annotated[int, typer.Option(help="Largest number of steps; the experiment's if not given.")] = 0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
@@ -152,10 +159,11 @@ def compare(
     """Compare algorithms on the same problems of an experiment."""
     _set_devices(experiment)
     setting = _experiment(experiment, images)
-    names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(setting.baselines)
-    unknown = [name for name in names if name not in setting.baselines]
+    known = _algorithms(setting)
+    names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(known)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        _fail(f"{experiment} has no algorithm {unknown[0]!r}; there are {', '.join(setting.baselines)}.")
+        _fail(f"{experiment} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
 
     import jax
     from rich.console import Console
@@ -165,7 +173,7 @@ def compare(
     draw_key, run_key = jax.random.split(jax.random.key(seed))
     count, steps = problems or setting.sizes["test"], horizon or setting.horizon
     comparison = compare(
-        {name: setting.baselines[name] for name in names},
+        {name: known[name] for name in names},
         setting.problem_class,
         setting.problem_class.draw(draw_key, count),
         criterion=setting.criterion,
@@ -192,6 +200,14 @@ def _experiment(name: str, images: Path | None = None) -> Experiment:
     except ValueError as error:
         _fail(str(error))
     return setting if images is None else _with_photographs(setting, images)
+
+
+def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
+    """What can be compared: the learned algorithm that ships with loa, if there is one, and the baselines."""
+    from .saving import load, shipped
+
+    learned = {"learned": load(setting.name)} if setting.name in shipped() else {}
+    return {**learned, **setting.baselines}
 
 
 def _own(path: Path) -> Experiment:

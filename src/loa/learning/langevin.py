@@ -84,14 +84,14 @@ def langevin_support(
         form, problem_class, criterion, objective, _noise(schedule, jax.random.fold_in(key, 0)), schedule,
         whole_number("batch", batch), objective.length / horizon, 0.0,
     )  # fmt: skip
-    options = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
+    options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
 
     kept, looks, found = [], [], 0
     for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key)):
         candidates, accept = proposals
         look = evaluate(
             _stack_of(candidates, form), problem_class, problems, functionals=[constraint, *functionals], **options
-        )  # pyright: ignore[reportArgumentType]
+        )
         good = look[constraint.name].mean(axis=(1, 2)) >= at_least
         accept(good)
         good[0] |= number == 0

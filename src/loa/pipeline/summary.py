@@ -157,7 +157,7 @@ def _dimension(order: Order) -> int:
 
 
 def _seconds(stages: Mapping[str, float]) -> dict[str, float]:
-    seconds = dict.fromkeys(("train", "prior", "posterior", "certify", "evaluate"), 0.0)
+    seconds: dict[str, float] = dict.fromkeys(("train", "prior", "posterior", "certify", "evaluate"), 0.0)
     for stage, spent in stages.items():
         seconds[STAGES.get(stage, "evaluate")] += spent
     return {name: round(spent, 2) for name, spent in seconds.items()} | {"total": round(sum(seconds.values()), 2)}
