@@ -68,7 +68,7 @@ class Experiment:
 
     Fields:
         sizes: how many problems are drawn for each role, such as prior and test; the paper's, where it has them.
-        larger: draws that are larger at the preset "paper", so that certificates are tight.
+        larger: draws that are larger at the preset "paper", so that certificates are tight and tests can tell.
         learned: how algorithms are learned for it: "loa" is ours, "paper" has the paper's architecture and objective.
         tuned: baselines that are tuned on training problems first, by name.
         gap: what evolves over time in the figure.

@@ -29,7 +29,7 @@ def experiment() -> Experiment:
             "ISTA": ProximalGradient(),
         },
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 4000, "held-out": 10_000},
+        larger={"posterior": 4000, "held-out": 10_000, "test": 2000},
         title="Sparse recovery: LASSO with a fixed 35 × 70 matrix",
         quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, "held-out": 2000}),
         published={
