@@ -1,6 +1,8 @@
 """The command line, as a user meets it."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -143,3 +145,83 @@ def test_training_names_what_it_cannot_do(tmp_path):
         done = loa("train", *arguments, cwd=tmp_path)
         assert done.returncode == 1
         assert sentence in done.stderr
+
+
+BOWLS = """
+import jax, jax.numpy as jnp, loa
+
+class Bowls(loa.ProblemClass):
+    def sample(self, key):
+        return jax.random.uniform(key, (4,), minval=1.0, maxval=10.0)
+    def loss(self, x, problem):
+        return 0.5 * jnp.sum(problem * x**2)
+    def start(self, problem, key):
+        return jnp.ones(4)
+    def optimal_loss(self, problem):
+        return 0.0
+
+def learn(lesson):
+    return loa.HeavyBall(0.15, 0.2)
+
+criterion, horizon = loa.loss_below(1e-6), 100
+baselines = {"gradient descent": loa.GradientDescent(0.1)}
+sizes = {"prior": 20, "posterior": 40, "held-out": 60, "test": 30}
+"""
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A run of a user's own problem that was interrupted, and then resumed."""
+    place = tmp_path_factory.mktemp("own")
+    (place / "bowls.py").write_text(BOWLS)
+    command = [sys.executable, "-m", "loa", "run", "bowls.py"]
+    with subprocess.Popen(
+        command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("posterior …"):
+                process.send_signal(signal.SIGINT)
+                break
+        _, error = process.communicate()
+    again = loa("run", "bowls.py", cwd=place)
+    return place, error, again, loa("run", "bowls.py", "--resume", cwd=place)
+
+
+def test_an_interrupted_run_says_how_to_go_on_and_does(own):
+    place, error, again, resumed = own
+    assert "loa: interrupted; `loa run bowls.py --resume` goes on from here." in error
+    assert again.returncode == 1
+    assert again.stderr.startswith("loa: runs/bowls holds an interrupted run; add --resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "done so far: learn, prior" in resumed.stdout
+    assert "all of these hold together" in resumed.stdout
+    assert (place / "runs" / "bowls" / "report.html").exists()
+
+
+def test_figures_and_report_are_made_again(own):
+    directory = own[0] / "runs" / "bowls"
+    for name in ("report.html", "figure.png"):
+        (directory / name).unlink()
+    done = loa("report", directory)
+    assert done.returncode == 0, done.stderr
+    assert (directory / "report.html").exists()
+    assert (directory / "figure.png").exists()
+
+
+def test_a_report_needs_a_run(tmp_path):
+    refused = loa("report", tmp_path)
+    assert refused.returncode == 1
+    assert "does not hold a finished run" in refused.stderr
+
+
+def test_what_cannot_be_run_is_one_sentence(tmp_path):
+    for arguments, sentence in (
+        (("missing.py",), "loa: there is no file missing.py."),
+        (("lasso", "--preset", "fast"), "loa: there is no preset 'fast'; there are quick, paper."),
+        (("lasso", "--images", tmp_path), "loa: --images is for the experiment images"),
+    ):
+        refused = loa("run", *arguments, cwd=tmp_path)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith(sentence)
+        assert refused.stderr.count("\n") == 1

@@ -268,7 +268,8 @@ def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
         finally:
             for warning in caught:
                 typer.echo(f"loa: {warning.message}", err=True)
-    return dataclasses.replace(setting, problem_class=problem_class)
+    new = {"new photographs": lambda: ImageRestoration(folder, new_photographs=True)}
+    return dataclasses.replace(setting, problem_class=problem_class, more_tests=new)
 
 
 def _prepare(directory: Path, overwrite: bool) -> None:
