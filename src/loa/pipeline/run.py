@@ -17,7 +17,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates import Budget, Certificate, Draw, Plan
 from ..certificates.product import gibbs_posterior
 from ..evaluation import evaluate
-from ..experiments.experiment import Experiment, Lesson
+from ..experiments.experiment import ROLES, Experiment, Lesson
 from ..figures import draw_all
 from ..report import write_report
 from ..results import Results
@@ -93,15 +93,22 @@ class _Run:
         size = None if role == "prior" else self.plan.sizes[role]
         return self.experiment.draw(role, self.order.seed, size, optimal_losses=True)
 
+    def drawn(self, role: str) -> Draw:
+        """What the plan remembers of the problems of a role."""
+        return Draw.of(self.problems(role), role, finite=self.experiment.problem_class.finite)
+
     def measured(self, algorithm: Algorithm | Stack, role: str) -> dict[str, Any]:
-        """Values by functional on the problems of a role, and whether these were solved."""
+        """Values by functional on the problems of a role, and whether these were solved.
+
+        Every role has its own randomness, so that what was chosen on one is independent of what happens on another.
+        """
         performance = evaluate(
             algorithm,
             self.experiment.problem_class,
             self.problems(role),
             criterion=self.experiment.criterion,
             horizon=self.experiment.horizon,
-            key=self.key(1),
+            key=jax.random.fold_in(self.key(1), ROLES.index(role)),
             functionals=certified(self.experiment),
             progress=self.place.console.is_terminal,
         )
@@ -160,14 +167,14 @@ class _Run:
     @cached_property
     def plan(self) -> Plan:
         """All that will be certified, fixed when nothing but the prior problems has been seen."""
-        prior = Draw.of(self.problems("prior"), "prior")
+        prior = self.drawn("prior")
         return plan_for(self.experiment, self.prior.weights, self.prior.lam, prior)
 
     def certificates(self) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
         """Those that hold together; and the paper's and the classical bounds on the same data."""
         plan, budget = self.plan, self.plan.budget()
         values, distributions = self.posterior_values, (self.posterior, self.prior.weights)
-        posterior = Draw.of(self.problems("posterior"), "posterior")
+        posterior = self.drawn("posterior")
         of_posterior = plan.certify_posterior(values, *distributions, posterior, budget=budget)
         together = dict(zip(plan.posterior_goals, of_posterior, strict=True))
         together |= zip(plan.goals, self._of_deployed(plan.with_draw(posterior), posterior, budget), strict=True)
@@ -180,7 +187,7 @@ class _Run:
             values = {name: table[:, self.mode] for name, table in self.posterior_values.items()}
             return plan.certify(values, posterior, prior_mass=float(self.prior.weights[self.mode]), budget=budget)
         values = self.place.arrays("certify", lambda: self.measured(deployed, "held-out"))
-        return plan.certify(values, Draw.of(self.problems("held-out"), "held-out"), budget=budget)
+        return plan.certify(values, self.drawn("held-out"), budget=budget)
 
     def results(self) -> Results:
         together, references = self.certificates()

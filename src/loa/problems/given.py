@@ -72,6 +72,10 @@ class FromInstances(_WithLossFunction):
         self.loss_function = loss
         self.start_point = _as_start(start)
 
+    @property
+    def finite(self) -> bool:
+        return True
+
     def sample(self, key: Key[Array, ""]) -> Any:
         index = jax.random.randint(key, (), 0, count_problems(self.instances))
         return jax.tree.map(lambda leaf: leaf[index], self.instances)

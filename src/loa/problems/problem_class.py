@@ -38,6 +38,11 @@ class ProblemClass(eqx.Module):
     (10, 3)
     """
 
+    @property
+    def finite(self) -> bool:
+        """Whether there are finitely many problems, so that independent draws may coincide here and there."""
+        return False
+
     @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:
         """Draw one problem θ from the distribution."""
