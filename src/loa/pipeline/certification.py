@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..certificates import Distribution, Draw, Mean, Plan, PosteriorMean, Probability, Quantile
+from ..certificates import Distribution, Draw, Mean, Plan, PosteriorMean, PosteriorProbability, Probability, Quantile
 from ..experiments.experiment import Experiment
 from ..functionals import Functional, OracleCalls
 
@@ -21,6 +21,7 @@ PARTS = {
     "distribution": 1.0,
     "posterior stopping time": 3.0,
     "posterior contraction factor": 3.0,
+    "posterior success": 1.0,
 }
 """Proportions in which the certificates share the failure probability."""
 
@@ -42,7 +43,7 @@ def caps_of(experiment: Experiment) -> dict[str, float]:
     return caps
 
 
-def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float], draw: Draw) -> Plan:
+def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float], draws: tuple[Draw, ...]) -> Plan:
     """Everything that will be certified, with prior masses and λ as the prior problems gave them.
 
     Whether the deployed algorithm is certified on held-out problems or, by Occam, on the posterior problems is decided
@@ -57,10 +58,14 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
         "95 % quantile": Quantile("stopping_time", 0.95, cap=caps["stopping_time"]),
         "distribution": Distribution("stopping_time", caps["stopping_time"]),
     }
+    origin = "best on the prior problems"
     posterior_goals = {
-        f"posterior {name.replace('_', ' ')}": PosteriorMean(name, caps[name], lam[name], "best on the prior problems")
-        for name in lam
+        "posterior stopping time": PosteriorMean("stopping_time", caps["stopping_time"], lam["stopping_time"], origin),
+        "posterior contraction factor": PosteriorMean(
+            "contraction_factor", caps["contraction_factor"], lam["contraction_factor"], origin
+        ),
+        "posterior success": PosteriorProbability("solved"),
     }
     sizes = {role: experiment.sizes[role] for role in ("posterior", "held-out")}
-    plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS, sizes=sizes, draws=(draw,))
+    plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS, sizes=sizes, draws=draws)
     return plan.decided(prior)

@@ -132,15 +132,19 @@ class _Run:
         }
 
     @cached_property
+    def shipped(self) -> WeightedPrior | None:
+        """A prior that need not be sampled, because it came with the weights."""
+        return shipped_prior(self.experiment.name) if self.order.pretrained else None
+
+    @cached_property
     def prior(self) -> WeightedPrior:
         """Candidates around the learned algorithm. All that is certified later is fixed with them."""
-        given = shipped_prior(self.experiment.name) if self.order.pretrained else None
         learned = self.learned
 
         def sample() -> WeightedPrior:
             return sample_prior(self.experiment, learned, self.problems("prior"), self.key(2))
 
-        return given or self.place.kept("prior", ".eqx", sample, WeightedPrior.save, WeightedPrior.load)
+        return self.shipped or self.place.kept("prior", ".eqx", sample, WeightedPrior.save, WeightedPrior.load)
 
     @cached_property
     def posterior_values(self) -> dict[str, np.ndarray]:
@@ -167,8 +171,8 @@ class _Run:
     @cached_property
     def plan(self) -> Plan:
         """All that will be certified, fixed when nothing but the prior problems has been seen."""
-        prior = self.drawn("prior")
-        return plan_for(self.experiment, self.prior.weights, self.prior.lam, prior)
+        draws = () if self.shipped else (self.drawn("prior"),)
+        return plan_for(self.experiment, self.prior.weights, self.prior.lam, draws)
 
     def certificates(self) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
         """Those that hold together; and the paper's and the classical bounds on the same data."""
