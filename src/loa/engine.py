@@ -238,9 +238,12 @@ def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
     def waiting(progress: Progress) -> Bool[Array, ""]:
         return progress.next < job.size
 
+    def num_idle(progress: Progress) -> Int[Array, ""]:
+        return jnp.sum(~progress.slots.active, dtype=jnp.int32)
+
     def refill_is_due(progress: Progress) -> Bool[Array, ""]:
         wanted = jnp.minimum(batch, job.size - progress.next)
-        return waiting(progress) & (jnp.sum(~progress.slots.active) >= wanted)
+        return waiting(progress) & (num_idle(progress) >= wanted)
 
     def refill(progress: Progress) -> Progress:
         places = jax.lax.top_k(~progress.slots.active, batch)[1]
@@ -255,13 +258,13 @@ def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
 
     def may_step(carry: tuple[Progress, Int[Array, ""]]) -> Bool[Array, ""]:
         progress, left = carry
-        active = jnp.sum(progress.slots.active)
+        active = width - num_idle(progress)
         too_wide = ~waiting(progress) & (progress.idle > patience) & _roomy(active, width)
         return (left > 0) & (active > 0) & ~refill_is_due(progress) & ~too_wide
 
     def step(carry: tuple[Progress, Int[Array, ""]]) -> tuple[Progress, Int[Array, ""]]:
         progress, left = carry
-        idle = jnp.where(waiting(progress), 0, progress.idle + jnp.sum(~progress.slots.active))
+        idle = jnp.where(waiting(progress), 0, progress.idle + num_idle(progress))
         return progress._replace(slots=jax.vmap(job.advance)(progress.slots), idle=idle), left - 1
 
     def stretch(carry: tuple[Progress, Int[Array, ""]]) -> tuple[Progress, Int[Array, ""]]:

@@ -13,16 +13,43 @@ from .algorithm import Algorithm
 from .step_size import optional, step_size_for
 
 
+class Earlier(NamedTuple):
+    r"""What the gradient at y follows from, besides that at x: the gradient at the previous x, and β."""
+
+    gradient: Float[Array, ...]
+    beta: Scalar
+
+
 class Extrapolated(NamedTuple):
-    r"""State of an accelerated method: the point x, the extrapolated point y, and \(\tau\), which says how far."""
+    r"""State of an accelerated method: the point x, the extrapolated point y, and \(\tau\), which says how far.
+
+    With an affine gradient also what makes \(\nabla f(y) = \nabla f(x) + \beta (\nabla f(x) - \nabla f(x'))\) of the
+    gradient at x. Criteria ask for that one, so it is then the only gradient computed in a step.
+    """
 
     x: Float[Array, ...]
     y: Float[Array, ...]
     tau: Scalar
+    earlier: Earlier | None
 
     @staticmethod
-    def at(x0: Float[Array, ...]) -> Extrapolated:
-        return Extrapolated(x0, x0, jnp.ones((), x0.dtype))
+    def at(x0: Float[Array, ...], oracle: Oracle) -> Extrapolated:
+        one = jnp.ones((), x0.dtype)
+        affine = oracle.problem_class.affine_gradient
+        return Extrapolated(x0, x0, one, Earlier(jnp.zeros_like(x0), jnp.zeros_like(one)) if affine else None)
+
+    def gradient(self, oracle: Oracle) -> tuple[Float[Array, ...], Float[Array, ...]]:
+        """The gradient at y, by one call of the oracle, and the gradient that this call gave."""
+        if self.earlier is None:
+            asked = oracle.gradient(self.y)
+            return asked, asked
+        asked = oracle.gradient(self.x)
+        return asked + self.earlier.beta * (asked - self.earlier.gradient), asked
+
+    def moved(self, new: Float[Array, ...], beta: Scalar, tau: Scalar, asked: Float[Array, ...]) -> Extrapolated:
+        """The state at a new point, extrapolated by β."""
+        earlier = None if self.earlier is None else Earlier(asked, beta)
+        return Extrapolated(new, new + beta * (new - self.x), tau, earlier)
 
 
 class NesterovAcceleratedGradient(Algorithm):
@@ -53,14 +80,14 @@ class NesterovAcceleratedGradient(Algorithm):
     momentum: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Extrapolated:
-        return Extrapolated.at(x0)
+        return Extrapolated.at(x0, oracle)
 
     def step(self, oracle: Oracle, state: Extrapolated, key: Key[Array, ""]) -> Extrapolated:
-        x, y, tau = state
-        new = y - step_size_for(oracle, self.step_size, x) * oracle.gradient(y)
-        next_tau = following(tau)
-        beta = (tau - 1) / next_tau if self.momentum is None else self.momentum.astype(x.dtype)
-        return Extrapolated(new, new + beta * (new - x), next_tau)
+        gradient, asked = state.gradient(oracle)
+        new = state.y - step_size_for(oracle, self.step_size, state.x) * gradient
+        tau = following(state.tau)
+        beta = (state.tau - 1) / tau if self.momentum is None else self.momentum.astype(new.dtype)
+        return state.moved(new, beta, tau, asked)
 
     def iterate(self, state: Extrapolated) -> Float[Array, ...]:
         return state.x

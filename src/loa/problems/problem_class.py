@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -37,6 +37,9 @@ class ProblemClass(eqx.Module):
     >>> Parabolas().draw(jax.random.key(0), 10).shape
     (10, 3)
     """
+
+    affine_gradient: ClassVar[bool] = False
+    """Whether the smooth part is quadratic in x, so that the gradient at x + β(x - y) follows from those at x and y."""
 
     @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:
