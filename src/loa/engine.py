@@ -196,8 +196,8 @@ def run(job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = l
         if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
             width = 1 << (int(active.sum()) - 1).bit_length()
             progress = _narrow(progress, active, width)
-        if time.perf_counter() - started < SECONDS_PER_CALL / 2:
-            budget = min(2 * budget, 2**30)
+        shorter = SECONDS_PER_CALL / (2 * (time.perf_counter() - started))
+        budget = int(min(budget * min(max(shorter, 1.0), 8.0), 2**30))
 
 
 def _nothing_yet(job: Job, width: int) -> Progress:

@@ -38,14 +38,15 @@ class FISTA(Algorithm):
 
     def step(self, oracle: Oracle, state: Extrapolated, key: Key[Array, ""]) -> Extrapolated:
         alpha = step_size_for(oracle, self.step_size, state.x)
-        gradient, asked = state.gradient(oracle)
-        new = oracle.prox(state.y - alpha * gradient, alpha)
+        forward, ahead = state.look_ahead(oracle, alpha)
+        new = oracle.prox(forward, alpha)
+        move = new - state.x
         tau = following(state.tau)
         beta = (state.tau - 1) / tau
         if self.restart:
-            uphill = jnp.sum((state.y - new) * (new - state.x)) > 0
+            uphill = jnp.sum((state.beta * state.move - move) * move) > 0
             beta, tau = jnp.where(uphill, 0.0, beta), jnp.where(uphill, 1.0, tau)
-        return state.moved(new, beta, tau, asked)
+        return Extrapolated(new, move, beta, tau, ahead)
 
     def iterate(self, state: Extrapolated) -> Float[Array, ...]:
         return state.x

@@ -13,43 +13,33 @@ from .algorithm import Algorithm
 from .step_size import optional, step_size_for
 
 
-class Earlier(NamedTuple):
-    r"""What the gradient at y follows from, besides that at x: the gradient at the previous x, and β."""
-
-    gradient: Float[Array, ...]
-    beta: Scalar
-
-
 class Extrapolated(NamedTuple):
-    r"""State of an accelerated method: the point x, the extrapolated point y, and \(\tau\), which says how far.
+    r"""State of an accelerated method: the point x, the move that led to it, β, and \(\tau\), from which β follows.
 
-    With an affine gradient also what makes \(\nabla f(y) = \nabla f(x) + \beta (\nabla f(x) - \nabla f(x'))\) of the
-    gradient at x. Criteria ask for that one, so it is then the only gradient computed in a step.
+    The extrapolated point is \(y = x + \beta (x - x')\). An affine gradient need not be asked for there: the point
+    ahead, \(p(x) = x - \alpha \nabla f(x)\), is affine then, so that \(p(y) = p(x) + \beta (p(x) - p(x'))\). For this
+    \(p(x')\) is kept. The gradient at x, which criteria ask for too, is then the only one computed in a step.
     """
 
     x: Float[Array, ...]
-    y: Float[Array, ...]
+    move: Float[Array, ...]
+    beta: Scalar
     tau: Scalar
-    earlier: Earlier | None
+    ahead: Float[Array, ...] | None
 
     @staticmethod
     def at(x0: Float[Array, ...], oracle: Oracle) -> Extrapolated:
-        one = jnp.ones((), x0.dtype)
-        affine = oracle.problem_class.affine_gradient
-        return Extrapolated(x0, x0, one, Earlier(jnp.zeros_like(x0), jnp.zeros_like(one)) if affine else None)
+        zero, one = jnp.zeros((), x0.dtype), jnp.ones((), x0.dtype)
+        ahead = jnp.zeros_like(x0) if oracle.problem_class.affine_gradient else None
+        return Extrapolated(x0, jnp.zeros_like(x0), zero, one, ahead)
 
-    def gradient(self, oracle: Oracle) -> tuple[Float[Array, ...], Float[Array, ...]]:
-        """The gradient at y, by one call of the oracle, and the gradient that this call gave."""
-        if self.earlier is None:
-            asked = oracle.gradient(self.y)
-            return asked, asked
-        asked = oracle.gradient(self.x)
-        return asked + self.earlier.beta * (asked - self.earlier.gradient), asked
-
-    def moved(self, new: Float[Array, ...], beta: Scalar, tau: Scalar, asked: Float[Array, ...]) -> Extrapolated:
-        """The state at a new point, extrapolated by β."""
-        earlier = None if self.earlier is None else Earlier(asked, beta)
-        return Extrapolated(new, new + beta * (new - self.x), tau, earlier)
+    def look_ahead(self, oracle: Oracle, alpha: Scalar) -> tuple[Float[Array, ...], Float[Array, ...] | None]:
+        """The point ahead of y, by one call for a gradient; and that ahead of x, if it is to be kept."""
+        if self.ahead is None:
+            y = self.x + self.beta * self.move
+            return y - alpha * oracle.gradient(y), None
+        ahead = self.x - alpha * oracle.gradient(self.x)
+        return ahead + self.beta * (ahead - self.ahead), ahead
 
 
 class NesterovAcceleratedGradient(Algorithm):
@@ -83,11 +73,10 @@ class NesterovAcceleratedGradient(Algorithm):
         return Extrapolated.at(x0, oracle)
 
     def step(self, oracle: Oracle, state: Extrapolated, key: Key[Array, ""]) -> Extrapolated:
-        gradient, asked = state.gradient(oracle)
-        new = state.y - step_size_for(oracle, self.step_size, state.x) * gradient
+        new, ahead = state.look_ahead(oracle, step_size_for(oracle, self.step_size, state.x))
         tau = following(state.tau)
         beta = (state.tau - 1) / tau if self.momentum is None else self.momentum.astype(new.dtype)
-        return state.moved(new, beta, tau, asked)
+        return Extrapolated(new, new - state.x, beta, tau, ahead)
 
     def iterate(self, state: Extrapolated) -> Float[Array, ...]:
         return state.x
