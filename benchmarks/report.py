@@ -61,7 +61,9 @@ with other problems each, so that the mean counts. In brackets the smallest and 
 FISTA with restart on {classical_speed[lasso][problems]} LASSO problems against a plain NumPy loop over problems
 ({classical_speed[lasso][other_problems]} of them). The gradient is affine, so ours computes one per step, at the point
 where the criterion needs it, and extrapolates the other; the loop computes both. Mean
-steps {classical_speed[lasso][mean_stopping_time]:.0f} and {classical_speed[lasso][other_mean_steps]:.0f}. L-BFGS on {classical_speed[images][problems]} image problems against
+steps {classical_speed[lasso][mean_stopping_time]:.0f} and {classical_speed[lasso][other_mean_steps]:.0f}.
+
+L-BFGS on {classical_speed[images][problems]} image problems against
 SciPy's L-BFGS-B with our jitted value and gradient ({classical_speed[images][other_problems]} of them); mean steps
 {classical_speed[images][mean_stopping_time]:.0f} and {classical_speed[images][other_mean_steps]:.0f}, with
 {classical_speed[images][blas_threads]} thread of OpenBLAS, the faster choice here.
