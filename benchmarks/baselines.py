@@ -2,8 +2,8 @@
 
     python baselines.py quadratics lasso network stochastic-network images
 
-Tuning sees up to 100 problems (images: 8), the table 250 others (images: 24). Prints a table
-for each experiment, and writes all numbers to results/baselines-EXPERIMENT.json.
+Goes method by method. What is found is written at once to results/baselines-EXPERIMENT.json, and a method that is there
+already is not run again: delete the file to begin anew. `report.py` makes the tables.
 """
 
 import json
@@ -11,67 +11,132 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 from rich.console import Console
 
 import loa
+from loa.files import write_json
 from loa.tuning import Interval
 
 LOGARITHMIC = partial(Interval, logarithmic=True)
+STEP_AND_MOMENTUM = {"step_size": LOGARITHMIC(5e-4, 2e-2), "momentum": Interval(0.9, 0.9999)}
+
+
+class Search(NamedTuple):
+    """How methods of one experiment are tuned: each with its factory, its space and the setting tried first."""
+
+    methods: dict[str, Any]
+    problems: int = 100
+    candidates: int = 64
+    rounds: int = 4
+
 
 SEARCHES = {
-    "quadratics": {
-        "heavy ball": (loa.HeavyBall, {"step_size": LOGARITHMIC(1e-3, 2e-2), "momentum": Interval(0.9, 0.9999)}),
-        "NAG": (
-            loa.NesterovAcceleratedGradient,
-            {"step_size": LOGARITHMIC(5e-4, 1e-2), "momentum": Interval(0.9, 0.9999)},
-        ),
-    },
-    "lasso": {"FISTA with restart": (loa.FISTA, {"step_size": LOGARITHMIC(2e-2, 1.0)})},
-    "network": {"Adam": (loa.Adam, {"learning_rate": LOGARITHMIC(1e-3, 1.0), "beta1": Interval(0.5, 0.99)})},
-    "stochastic-network": {
-        "Adam": (
-            partial(loa.Adam, stochastic=True),
-            {"learning_rate": LOGARITHMIC(1e-3, 0.3), "beta1": Interval(0.5, 0.99)},
-        )
-    },
-    "images": {"NAG": (loa.NesterovAcceleratedGradient, {"step_size": LOGARITHMIC(1e-3, 1e-1)})},
+    "quadratics": Search(
+        {
+            "heavy ball": (loa.HeavyBall, STEP_AND_MOMENTUM, {}),
+            "NAG": (loa.NesterovAcceleratedGradient, STEP_AND_MOMENTUM, {}),
+        },
+        problems=50,
+        candidates=32,
+        rounds=3,
+    ),
+    "lasso": Search({"FISTA with restart": (loa.FISTA, {"step_size": LOGARITHMIC(2e-2, 1.0)}, {})}),
+    "network": Search(
+        {
+            "Adam": (
+                loa.Adam,
+                {"learning_rate": LOGARITHMIC(1e-3, 1.0), "beta1": Interval(0.5, 0.99), "beta2": Interval(0.9, 0.9999)},
+                {"learning_rate": 0.1, "beta1": 0.9, "beta2": 0.999},
+            )
+        },
+    ),
+    "stochastic-network": Search(
+        {
+            "Adam": (
+                partial(loa.Adam, stochastic=True),
+                {
+                    "learning_rate": LOGARITHMIC(5e-3, 0.2),
+                    "beta1": Interval(0.5, 0.99),
+                    "beta2": Interval(0.9, 0.9999),
+                },
+                {"learning_rate": 0.02, "beta1": 0.9, "beta2": 0.999},
+            )
+        },
+        problems=200,
+        candidates=16,
+        rounds=3,
+    ),
+    "images": Search(
+        {
+            "NAG": (
+                loa.NesterovAcceleratedGradient,
+                {"step_size": LOGARITHMIC(2e-3, 0.2), "momentum": Interval(0.9, 0.999)},
+                {},
+            )
+        },
+        problems=8,
+        candidates=16,
+        rounds=3,
+    ),
 }
-SIZES = {"images": (8, 24), "quadratics": (50, 250)}
-ROUNDS = {"images": (8, 2), "stochastic-network": (32, 3), "quadratics": (32, 3)}
+DEFAULTS = {
+    "network": {"Adam, default rate": loa.Adam(0.001)},
+    "stochastic-network": {"Adam, default rate": loa.Adam(0.001, stochastic=True)},
+}
+"""What one would use without any tuning. The rates of the experiments' own Adam are the best of a few tried before."""
+
+NUM_TEST = {"images": 50}
 HORIZONS = {"quadratics": 10_000}
 """Heavy ball and NAG solve no quadratic within the experiment's 500 steps, tuned or not: here they get more."""
 
 
 def main(name: str) -> None:
-    setting = loa.experiments.get(name)
-    num_training, num_test = SIZES.get(name, (100, setting.sizes["test"]))
-    candidates, rounds = ROUNDS.get(name, (64, 4))
+    setting, search = loa.experiments.get(name), SEARCHES[name]
+    horizon, num_test = HORIZONS.get(name, setting.horizon), NUM_TEST.get(name, setting.sizes["test"])
     training_key, test_key, run_key = jax.random.split(jax.random.key(0), 3)
-    training = setting.problem_class.draw(training_key, num_training)
-    horizon = HORIZONS.get(name, setting.horizon)
+    test = setting.problem_class.draw(test_key, num_test)
+    training = setting.problem_class.draw(training_key, search.problems)
     options = dict(criterion=setting.criterion, horizon=horizon, key=run_key)
-    algorithms, tuning = dict(setting.baselines), {}
-    for method, (factory, space) in SEARCHES[name].items():
-        started = time.perf_counter()
-        searched = dict(candidates=candidates, rounds=rounds, progress=True)
-        tuned = loa.tune(factory, space, setting.problem_class, training, **searched, **options)
-        algorithms[f"{method}, tuned"] = tuned.algorithm
-        tuning[method] = {"parameters": tuned.parameters, "seconds": time.perf_counter() - started}
-    comparison = loa.compare(
-        algorithms, setting.problem_class, setting.problem_class.draw(test_key, num_test), **options
-    )
-    Console(width=100).print(comparison.table(f"{name}: {num_test} unseen problems, at most {horizon} steps"))
-    numbers = {
-        "experiment": name,
-        "problems": num_test,
-        "horizon": horizon,
-        "tuned": tuning,
-        "algorithms": comparison.summary(),
-    }
     path = Path(__file__).parent / "results" / f"baselines-{name}.json"
-    path.write_text(json.dumps(numbers, indent=2) + "\n")
+    numbers = dict(experiment=name, problems=num_test, horizon=horizon, tuned={}, algorithms={})
+    numbers = json.loads(path.read_text()) if path.exists() else numbers
+    for method, family in families({**setting.baselines, **DEFAULTS.get(name, {})}, search).items():
+        if method in numbers["algorithms"]:
+            continue
+        found = None
+        if method in search.methods:
+            family[f"{method}, tuned"], found = tuned(search, method, setting.problem_class, training, options)
+        comparison = loa.compare(family, setting.problem_class, test, **options)
+        if found is not None:
+            gains = {other: comparison.advantage(f"{method}, tuned", over=other) for other in family}
+            found["advantage"] = {other: [float(gain), gain.low, gain.high] for other, gain in gains.items()}
+            numbers["tuned"][method] = found
+        numbers["algorithms"] |= comparison.summary()
+        write_json(path, numbers)
+        Console(width=100).print(comparison.table(f"{name}: {num_test} unseen problems, at most {horizon} steps"))
+
+
+def families(algorithms: dict[str, Any], search: Search) -> dict[str, dict[str, Any]]:
+    """Algorithms that are compared with each other: a method that is tuned and its variants, or one alone."""
+    heads = [name for name in algorithms if not any(name.startswith(f"{method},") for method in search.methods)]
+    return {
+        head: {name: each for name, each in algorithms.items() if name == head or name.startswith(f"{head},")}
+        for head in heads
+    }
+
+
+def tuned(search: Search, method: str, problem_class: Any, problems: Any, options: Any) -> tuple[Any, dict[str, Any]]:
+    """The method with the smallest mean stopping time on these problems, and what is to be told about it."""
+    factory, space, start = search.methods[method]
+    started = time.perf_counter()
+    effort = dict(start=start, candidates=search.candidates, rounds=search.rounds, progress=True)
+    best = loa.tune(factory, space, problem_class, problems, **effort, **options)
+    seconds = time.perf_counter() - started
+    size = {"problems": search.problems, "settings": len(best.tried)}
+    return best.algorithm, {"parameters": best.parameters, "seconds": seconds, "mean_in_tuning": best.value, **size}
 
 
 if __name__ == "__main__":

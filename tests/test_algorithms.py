@@ -150,9 +150,15 @@ def accelerated(x, gradient, step, prox=lambda x: x, momentum=None, restart=Fals
     return np.stack(points), restarts
 
 
+def affine(problem_class):
+    """The same class, saying that its gradient is affine."""
+    kind = type(problem_class)
+    return type(f"Affine{kind.__name__}", (kind,), {"affine_gradient": True})()
+
+
 @pytest.mark.parametrize("momentum", [None, 0.8])
-def test_nesterov(momentum):
-    problem_class = Ellipsoids()
+@pytest.mark.parametrize("problem_class", [Ellipsoids(), affine(Ellipsoids())])
+def test_nesterov(momentum, problem_class):
     problem, x0 = start(problem_class)
     expected, _ = accelerated(np.asarray(x0), gradient_of(problem_class, problem), 0.08, momentum=momentum)
     points, _ = run(loa.NesterovAcceleratedGradient(0.08, momentum), problem_class, problem, x0, 60)
@@ -164,8 +170,8 @@ def soft_threshold(step):
 
 
 @pytest.mark.parametrize("restart", [True, False])
-def test_fista(restart):
-    problem_class = LeastSquares()
+@pytest.mark.parametrize("problem_class", [LeastSquares(), affine(LeastSquares())])
+def test_fista(restart, problem_class):
     problem, x0 = start(problem_class)
     gradient = gradient_of(problem_class, problem)
     expected, restarts = accelerated(np.asarray(x0), gradient, 0.1, soft_threshold(0.1), restart=restart)

@@ -135,6 +135,16 @@ def test_gradient_is_the_derivative(name):
     assert np.abs(np.sum(gradient * direction) - narrow) <= truncation + 100 * rounding
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_gradient_is_affine_where_the_class_says_so_and_nowhere_else(name):
+    gradient, problem = ask(name, "gradient"), a_problem(name)
+    x, y = a_point(name, seed=0), a_point(name, seed=1)
+    there = gradient(x + 0.7 * (x - y), problem)
+    extrapolated = gradient(x, problem) + 0.7 * (gradient(x, problem) - gradient(y, problem))
+    error = np.linalg.norm(there - extrapolated) / np.linalg.norm(there)
+    assert (error < 1e-12) == a_class(name).affine_gradient
+
+
 @pytest.mark.parametrize("name", SMOOTH)
 def test_smoothness_bounds_the_change_of_the_gradient(name):
     gradient = ask(name, "gradient")

@@ -58,6 +58,18 @@ def test_measures_lead_to_different_optima():
     assert by_mean.value == min(value for _, value in by_mean.tried)
 
 
+def test_the_start_is_tried_first_and_the_result_not_worse():
+    space = {"step_size": (0.01, 0.199)}
+    tuned = loa.tune(
+        loa.GradientDescent, space, EXAMPLE, EVENLY, start={"step_size": 0.1}, candidates=2, rounds=1, **OPTIONS
+    )
+    first, value = tuned.tried[0]
+    assert first["step_size"] == pytest.approx(0.1)
+    assert tuned.value <= value
+    with pytest.raises(ValueError, match="start names momentum, but the parameters are step_size"):
+        loa.tune(loa.GradientDescent, space, EXAMPLE, EVENLY, start={"momentum": 0.1}, **OPTIONS)
+
+
 def test_success_probability_is_maximized():
     fast = loa.Indicator("fast", lambda time: time <= 3)
     tuned = loa.tune(

@@ -203,8 +203,8 @@ def run(
         if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
             width = 1 << (int(active.sum()) - 1).bit_length()
             progress = _compiled(job, _narrow(progress, active, width), patience)
-        if spent < SECONDS_PER_CALL / 2:
-            budget = min(2 * budget, 2**30)
+        shorter = SECONDS_PER_CALL / (2 * spent)
+        budget = int(min(budget * min(max(shorter, 1.0), 8.0), 2**30))
 
 
 def _compiled(job: Job, progress: Progress, patience: Any) -> Progress:
@@ -250,9 +250,12 @@ def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
     def waiting(progress: Progress) -> Bool[Array, ""]:
         return progress.next < job.size
 
+    def num_idle(progress: Progress) -> Int[Array, ""]:
+        return jnp.sum(~progress.slots.active, dtype=jnp.int32)
+
     def refill_is_due(progress: Progress) -> Bool[Array, ""]:
         wanted = jnp.minimum(batch, job.size - progress.next)
-        return waiting(progress) & (jnp.sum(~progress.slots.active) >= wanted)
+        return waiting(progress) & (num_idle(progress) >= wanted)
 
     def refill(progress: Progress) -> Progress:
         places = jax.lax.top_k(~progress.slots.active, batch)[1]
@@ -267,13 +270,13 @@ def _run(job: Job, progress: Progress, budget: Any, patience: Any) -> Progress:
 
     def may_step(carry: tuple[Progress, Int[Array, ""]]) -> Bool[Array, ""]:
         progress, left = carry
-        active = jnp.sum(progress.slots.active)
+        active = width - num_idle(progress)
         too_wide = ~waiting(progress) & (progress.idle > patience) & _roomy(active, width)
         return (left > 0) & (active > 0) & ~refill_is_due(progress) & ~too_wide
 
     def step(carry: tuple[Progress, Int[Array, ""]]) -> tuple[Progress, Int[Array, ""]]:
         progress, left = carry
-        idle = jnp.where(waiting(progress), 0, progress.idle + jnp.sum(~progress.slots.active))
+        idle = jnp.where(waiting(progress), 0, progress.idle + num_idle(progress))
         return progress._replace(slots=jax.vmap(job.advance)(progress.slots), idle=idle), left - 1
 
     def stretch(carry: tuple[Progress, Int[Array, ""]]) -> tuple[Progress, Int[Array, ""]]:

@@ -181,7 +181,8 @@ def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
         every = slice(start, None, len(devices))
         problems = jax.tree.map(lambda leaf, every=every: leaf[every], job.problems)
         own = dataclasses.replace(job, problems=problems, indices=job.indices[every])
-        parts.append(eqx.filter_shard(own, device))
+        arrays, rest = eqx.partition(own, eqx.is_array)
+        parts.append(eqx.combine(jax.device_put(arrays, device), rest))
     return parts
 
 

@@ -59,6 +59,7 @@ def tune(
     functional: Functional | None = None,
     measure: Objective = measures.mean,
     maximize: bool = False,
+    start: Mapping[str, float] | None = None,
     candidates: int = 64,
     rounds: int = 5,
     replicates: int = 1,
@@ -75,6 +76,7 @@ def tune(
         space: the range of each parameter: `(low, high)` or `loa.tuning.Interval(low, high, logarithmic=True)`.
         functional, measure: what is optimized, such as `measure=lambda values: loa.measures.quantile(values, 0.95)`.
         maximize: for measures of which more is better, such as the probability of success.
+        start: a setting to try first, such as the usual one; the middle of each range that it does not name.
 
     >>> from loa import GradientDescent, distance_below
     >>> from loa.problems import RunningExample
@@ -94,7 +96,7 @@ def tune(
         return [float(measure(value[functional.name])) for value in values]
 
     sign = -1.0 if maximize else 1.0
-    best, best_value, tried = np.full(len(intervals), 0.5), math.inf, []
+    best, best_value, tried = _first_position(intervals, start or {}), math.inf, []
     for number in _counted(rounds, progress):
         positions = _positions(best, 3.0**-number, candidates, number)
         settings = [_setting(intervals, position) for position in positions]

@@ -34,18 +34,19 @@ class FISTA(Algorithm):
     restart: bool = eqx.field(static=True, default=True)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Extrapolated:
-        return Extrapolated.at(x0)
+        return Extrapolated.at(x0, oracle)
 
     def step(self, oracle: Oracle, state: Extrapolated, key: Key[Array, ""]) -> Extrapolated:
-        x, y, tau = state
-        alpha = step_size_for(oracle, self.step_size, x)
-        new = oracle.prox(y - alpha * oracle.gradient(y), alpha)
-        next_tau = following(tau)
-        beta = (tau - 1) / next_tau
+        alpha = step_size_for(oracle, self.step_size, state.x)
+        forward, ahead = state.look_ahead(oracle, alpha)
+        new = oracle.prox(forward, alpha)
+        move = new - state.x
+        tau = following(state.tau)
+        beta = (state.tau - 1) / tau
         if self.restart:
-            uphill = jnp.sum((y - new) * (new - x)) > 0
-            beta, next_tau = jnp.where(uphill, 0.0, beta), jnp.where(uphill, 1.0, next_tau)
-        return Extrapolated(new, new + beta * (new - x), next_tau)
+            uphill = jnp.sum((state.beta * state.move - move) * move) > 0
+            beta, tau = jnp.where(uphill, 0.0, beta), jnp.where(uphill, 1.0, tau)
+        return Extrapolated(new, move, beta, tau, ahead)
 
     def iterate(self, state: Extrapolated) -> Float[Array, ...]:
         return state.x

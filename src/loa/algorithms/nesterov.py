@@ -14,15 +14,32 @@ from .step_size import optional, step_size_for
 
 
 class Extrapolated(NamedTuple):
-    r"""State of an accelerated method: the point x, the extrapolated point y, and \(\tau\), which says how far."""
+    r"""State of an accelerated method: the point x, the move that led to it, β, and \(\tau\), from which β follows.
+
+    The extrapolated point is \(y = x + \beta (x - x')\). An affine gradient need not be asked for there: the point
+    ahead, \(p(x) = x - \alpha \nabla f(x)\), is affine then, so that \(p(y) = p(x) + \beta (p(x) - p(x'))\). For this
+    \(p(x')\) is kept. The gradient at x, which criteria ask for too, is then the only one computed in a step.
+    """
 
     x: Float[Array, ...]
-    y: Float[Array, ...]
+    move: Float[Array, ...]
+    beta: Scalar
     tau: Scalar
+    ahead: Float[Array, ...] | None
 
     @staticmethod
-    def at(x0: Float[Array, ...]) -> Extrapolated:
-        return Extrapolated(x0, x0, jnp.ones((), x0.dtype))
+    def at(x0: Float[Array, ...], oracle: Oracle) -> Extrapolated:
+        zero, one = jnp.zeros((), x0.dtype), jnp.ones((), x0.dtype)
+        ahead = jnp.zeros_like(x0) if oracle.problem_class.affine_gradient else None
+        return Extrapolated(x0, jnp.zeros_like(x0), zero, one, ahead)
+
+    def look_ahead(self, oracle: Oracle, alpha: Scalar) -> tuple[Float[Array, ...], Float[Array, ...] | None]:
+        """The point ahead of y, by one call for a gradient; and that ahead of x, if it is to be kept."""
+        if self.ahead is None:
+            y = self.x + self.beta * self.move
+            return y - alpha * oracle.gradient(y), None
+        ahead = self.x - alpha * oracle.gradient(self.x)
+        return ahead + self.beta * (ahead - self.ahead), ahead
 
 
 class NesterovAcceleratedGradient(Algorithm):
@@ -53,14 +70,13 @@ class NesterovAcceleratedGradient(Algorithm):
     momentum: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Extrapolated:
-        return Extrapolated.at(x0)
+        return Extrapolated.at(x0, oracle)
 
     def step(self, oracle: Oracle, state: Extrapolated, key: Key[Array, ""]) -> Extrapolated:
-        x, y, tau = state
-        new = y - step_size_for(oracle, self.step_size, x) * oracle.gradient(y)
-        next_tau = following(tau)
-        beta = (tau - 1) / next_tau if self.momentum is None else self.momentum.astype(x.dtype)
-        return Extrapolated(new, new + beta * (new - x), next_tau)
+        new, ahead = state.look_ahead(oracle, step_size_for(oracle, self.step_size, state.x))
+        tau = following(state.tau)
+        beta = (state.tau - 1) / tau if self.momentum is None else self.momentum.astype(new.dtype)
+        return Extrapolated(new, new - state.x, beta, tau, ahead)
 
     def iterate(self, state: Extrapolated) -> Float[Array, ...]:
         return state.x

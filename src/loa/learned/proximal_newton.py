@@ -61,7 +61,7 @@ class LearnedProximalNewton(Algorithm):
         return ProximalNewtonState(x - move, length, log_caution)
 
     def _solve(self, slope: Array, diagonal: Array, beta: Scalar, right: Array) -> Float[Array, " d"]:
-        r"""The solution of \((\mathrm{diag}(e) + eta D R^	op R)\, z = f\), by a system of r equations (Woodbury)."""
+        r"""The solution of \((\mathrm{diag}(e) + \beta D R^\top R)\, z = f\), by a system of r equations (Woodbury)."""
         weights = beta * slope / diagonal
         small = (self.factor * weights) @ self.factor.T + jnp.eye(len(self.factor), dtype=right.dtype)
         inner = cho_solve(cho_factor(small), self.factor @ (right / diagonal))

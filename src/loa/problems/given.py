@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -62,6 +62,8 @@ class FromInstances(_WithLossFunction):
     (3,)
     """
 
+    finite: ClassVar[bool] = True
+
     instances: Any
     loss_function: Callable[[Any, Any], Scalar] = eqx.field(static=True)
     start_point: Start
@@ -71,10 +73,6 @@ class FromInstances(_WithLossFunction):
         self.instances = jax.tree.map(jnp.asarray, instances)
         self.loss_function = loss
         self.start_point = _as_start(start)
-
-    @property
-    def finite(self) -> bool:
-        return True
 
     def sample(self, key: Key[Array, ""]) -> Any:
         index = jax.random.randint(key, (), 0, count_problems(self.instances))

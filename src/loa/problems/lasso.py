@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -33,6 +33,8 @@ class Lasso(ComputedOptimum):
     >>> problems.optimal_loss.shape
     (3,)
     """
+
+    affine_gradient: ClassVar[bool] = True
 
     matrix: Float[Array, "p d"]
     mean: Float[Array, " p"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -38,10 +38,11 @@ class ProblemClass(eqx.Module):
     (10, 3)
     """
 
-    @property
-    def finite(self) -> bool:
-        """Whether there are finitely many problems, so that independent draws may coincide here and there."""
-        return False
+    finite: ClassVar[bool] = False
+    """Whether there are finitely many problems, so that independent draws may coincide here and there."""
+
+    affine_gradient: ClassVar[bool] = False
+    """Whether the smooth part is quadratic in x, so that the gradient at x + β(x - y) follows from those at x and y."""
 
     @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:

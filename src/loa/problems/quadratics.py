@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -25,6 +25,8 @@ class Quadratics(ProblemClass):
     m and L are uniform on their ranges; \(b \sim N(\mu, C^\top C)\), where μ and C are drawn once from U(-5, 5) and
     belong to the class. Start at 0.
     """
+
+    affine_gradient: ClassVar[bool] = True
 
     mean: Float[Array, " d"]
     factor: Float[Array, "d d"]

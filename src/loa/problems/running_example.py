@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -14,6 +14,8 @@ from .problem_class import ProblemClass
 
 class RunningExample(ProblemClass):
     r"""\(\ell(x, \theta) = \frac{\theta}{2} x^2 - x\) with θ uniform on [m, L], starting at 0."""
+
+    affine_gradient: ClassVar[bool] = True
 
     smallest: float = eqx.field(static=True, default=1.0)
     largest: float = eqx.field(static=True, default=10.0)
@@ -53,6 +55,8 @@ class OutlierMixture(ProblemClass):
 
     \(\theta_b\) is uniform on [0, 1]; the start is 0.
     """
+
+    affine_gradient: ClassVar[bool] = True
 
     curvature: float = eqx.field(static=True, default=1.0)
     outlier: float = eqx.field(static=True, default=100.0)
