@@ -77,5 +77,5 @@ def learn_as_paper(lesson: Lesson) -> LearnedStochasticTraining:
     network = LearnedStochasticTraining(key=jax.random.fold_in(lesson.key, 2))
     teacher = Adam(0.02, stochastic=True)
     return trained(  # pyright: ignore[reportReturnType]
-        lesson, network, teacher, steps=40_000, learning_rate=1e-4, imitation_steps=100
+        lesson, network, teacher, validation=100, steps=20_000, learning_rate=1e-4, imitation_steps=100
     )
