@@ -27,7 +27,7 @@ def experiment() -> Experiment:
             "SGD": SGD(0.001),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 4000, "held-out": 10_000, "test": 2000},
+        larger={"posterior": 3000, "held-out": 10_000, "test": 2000},
         title="Training a network of 351 parameters on random polynomials, mini-batches of five",
         prior=Prior(candidates=20, at_least=0.85),
         quick=Quick(
