@@ -27,9 +27,9 @@ def experiment() -> Experiment:
             "SGD": SGD(0.001),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 3000, "held-out": 10_000, "test": 2000},
+        larger={"posterior": 2000, "held-out": 8000, "test": 1000},
         title="Training a network of 351 parameters on random polynomials, mini-batches of five",
-        prior=Prior(candidates=20, at_least=0.85),
+        prior=Prior(candidates=10, at_least=0.85),
         quick=Quick(
             effort=0.3, candidates=5, sizes={"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}, shown=32
         ),
