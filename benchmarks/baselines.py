@@ -2,8 +2,8 @@
 
     python baselines.py quadratics lasso network stochastic-network images
 
-Goes method by method. What is found is written at once to results/baselines-EXPERIMENT.json, and a method that is there
-already is not run again: delete the file to begin anew. `report.py` makes the tables.
+Goes method by method. What is found is written at once to results/baselines-EXPERIMENT.json, and what is there already
+is not done again: delete the file to begin anew. `report.py` makes the tables.
 """
 
 import json
@@ -21,7 +21,15 @@ from loa.files import write_json
 from loa.tuning import Interval
 
 LOGARITHMIC = partial(Interval, logarithmic=True)
-STEP_AND_MOMENTUM = {"step_size": LOGARITHMIC(5e-4, 2e-2), "momentum": Interval(0.9, 0.9999)}
+STEP_AND_MOMENTUM = {"step_size": LOGARITHMIC(5e-4, 2e-2), "one_minus_momentum": LOGARITHMIC(1e-4, 1e-1)}
+
+
+def heavy_ball(step_size: float, one_minus_momentum: float) -> loa.HeavyBall:
+    return loa.HeavyBall(step_size, 1.0 - one_minus_momentum)
+
+
+def nag(step_size: float, one_minus_momentum: float) -> loa.NesterovAcceleratedGradient:
+    return loa.NesterovAcceleratedGradient(step_size, 1.0 - one_minus_momentum)
 
 
 class Search(NamedTuple):
@@ -36,12 +44,12 @@ class Search(NamedTuple):
 SEARCHES = {
     "quadratics": Search(
         {
-            "heavy ball": (loa.HeavyBall, STEP_AND_MOMENTUM, {}),
-            "NAG": (loa.NesterovAcceleratedGradient, STEP_AND_MOMENTUM, {}),
+            "heavy ball": (heavy_ball, STEP_AND_MOMENTUM, {"step_size": 0.008, "one_minus_momentum": 0.0057}),
+            "NAG": (nag, STEP_AND_MOMENTUM, {"step_size": 0.002, "one_minus_momentum": 0.0028}),
         },
         problems=50,
         candidates=32,
-        rounds=3,
+        rounds=4,
     ),
     "lasso": Search({"FISTA with restart": (loa.FISTA, {"step_size": LOGARITHMIC(2e-2, 1.0)}, {})}),
     "network": Search(
@@ -72,13 +80,13 @@ SEARCHES = {
     "images": Search(
         {
             "NAG": (
-                loa.NesterovAcceleratedGradient,
-                {"step_size": LOGARITHMIC(2e-3, 0.2), "momentum": Interval(0.9, 0.999)},
-                {},
+                nag,
+                {"step_size": LOGARITHMIC(2e-3, 0.2), "one_minus_momentum": LOGARITHMIC(1e-3, 1e-1)},
+                {"step_size": 0.02, "one_minus_momentum": 0.02},
             )
         },
-        problems=8,
-        candidates=16,
+        problems=6,
+        candidates=12,
         rounds=3,
     ),
 }
@@ -88,7 +96,7 @@ DEFAULTS = {
 }
 """What one would use without any tuning. The rates of the experiments' own Adam are the best of a few tried before."""
 
-NUM_TEST = {"images": 50}
+NUM_TEST = {"images": 40}
 HORIZONS = {"quadratics": 10_000}
 """Heavy ball and NAG solve no quadratic within the experiment's 500 steps, tuned or not: here they get more."""
 
@@ -103,17 +111,21 @@ def main(name: str) -> None:
     path = Path(__file__).parent / "results" / f"baselines-{name}.json"
     numbers = dict(experiment=name, problems=num_test, horizon=horizon, tuned={}, algorithms={})
     numbers = json.loads(path.read_text()) if path.exists() else numbers
-    for method, family in families({**setting.baselines, **DEFAULTS.get(name, {})}, search).items():
+    untuned = {**setting.baselines, **DEFAULTS.get(name, {})}
+    for method, family in families(untuned, search).items():
         if method in numbers["algorithms"]:
             continue
-        found = None
         if method in search.methods:
-            family[f"{method}, tuned"], found = tuned(search, method, setting.problem_class, training, options)
+            if method not in numbers["tuned"]:
+                numbers["tuned"][method] = tuned(search, method, setting.problem_class, training, options)
+                write_json(path, numbers)
+            family[f"{method}, tuned"] = search.methods[method][0](**numbers["tuned"][method]["parameters"])
         comparison = loa.compare(family, setting.problem_class, test, **options)
-        if found is not None:
+        if method in search.methods:
             gains = {other: comparison.advantage(f"{method}, tuned", over=other) for other in family}
-            found["advantage"] = {other: [float(gain), gain.low, gain.high] for other, gain in gains.items()}
-            numbers["tuned"][method] = found
+            numbers["tuned"][method]["advantage"] = {
+                other: [float(gain), gain.low, gain.high] for other, gain in gains.items() if other in untuned
+            }
         numbers["algorithms"] |= comparison.summary()
         write_json(path, numbers)
         Console(width=100).print(comparison.table(f"{name}: {num_test} unseen problems, at most {horizon} steps"))
@@ -128,15 +140,15 @@ def families(algorithms: dict[str, Any], search: Search) -> dict[str, dict[str, 
     }
 
 
-def tuned(search: Search, method: str, problem_class: Any, problems: Any, options: Any) -> tuple[Any, dict[str, Any]]:
-    """The method with the smallest mean stopping time on these problems, and what is to be told about it."""
+def tuned(search: Search, method: str, problem_class: Any, problems: Any, options: Any) -> dict[str, Any]:
+    """The parameters with the smallest mean stopping time on these problems, and how they were found."""
     factory, space, start = search.methods[method]
     started = time.perf_counter()
     effort = dict(start=start, candidates=search.candidates, rounds=search.rounds, progress=True)
     best = loa.tune(factory, space, problem_class, problems, **effort, **options)
     seconds = time.perf_counter() - started
     size = {"problems": search.problems, "settings": len(best.tried)}
-    return best.algorithm, {"parameters": best.parameters, "seconds": seconds, "mean_in_tuning": best.value, **size}
+    return {"parameters": best.parameters, "seconds": seconds, "mean_in_tuning": best.value, **size}
 
 
 if __name__ == "__main__":

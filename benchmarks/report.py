@@ -183,7 +183,7 @@ def mini_batches_table(numbers: dict) -> str:
     ]
     for row in numbers["rows"]:
         margin = row["high"] - row["mean"]
-        lines.append(f"| {row['start']} | {row['batches']} | {row['mean']:.4g} ± {margin:.2g} | {row['solved']:.1%} |")
+        lines.append(f"| {row['start']} | {row['batches']} | {row['mean']:.4g} ± {margin:.0f} | {row['solved']:.1%} |")
     return "\n".join(lines)
 
 
