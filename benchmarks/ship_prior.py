@@ -1,39 +1,38 @@
-"""Ship the prior of a run that began with the shipped weights, so that `loa run NAME --pretrained` need not sample it.
+"""Sample the priors that ship beside the weights, so that `loa run NAME --pretrained` need not do it.
 
-    loa run NAME --pretrained --out runs/NAME && python ship_prior.py runs/NAME
+    python ship_prior.py quadratics lasso network
 
 Only what varies among the candidates is kept; what they have in common is in the file of the algorithm.
 """
 
-import json
+import dataclasses
 import sys
 from pathlib import Path
 
-import equinox as eqx
 import jax
 
 import loa
 from loa.algorithms.algorithm import Stack
-from loa.pipeline.prior import WeightedPrior
+from loa.pipeline.prior import WeightedPrior, sample_prior
+from loa.provenance import commit, versions
 
 PRIORS = Path(loa.__file__).parent / "weights" / "priors"
 CANDIDATES = 20
+SEED = 0
 
 
 def main() -> None:
-    jax.config.update("jax_enable_x64", True)
-    for run in map(Path, sys.argv[1:]):
-        summary = json.loads((run / "summary.json").read_text())
-        if not summary["pretrained"]:
-            raise SystemExit(f"{run} did not begin with the shipped weights: run it with --pretrained.")
-        stack, lam = WeightedPrior.load(run / "prior.eqx")
-        count = min(CANDIDATES, len(stack))
-        own = jax.tree.map(lambda leaf, count=count: leaf[:count] if eqx.is_array(leaf) else leaf, stack.algorithms)
-        weights = stack.weights[:count] / stack.weights[:count].sum()
-        path = PRIORS / f"{summary['experiment']}.eqx"
-        path.parent.mkdir(exist_ok=True)
-        WeightedPrior(Stack(own, weights), lam).save(path, summary["provenance"])
-        print(f"wrote {count} candidates to {path}, {path.stat().st_size} bytes")
+    PRIORS.mkdir(exist_ok=True)
+    for name in sys.argv[1:]:
+        experiment = loa.experiments.get(name)
+        recipe = dataclasses.replace(experiment.prior, candidates=min(CANDIDATES, experiment.prior.candidates))
+        experiment = dataclasses.replace(experiment, prior=recipe)
+        problems = experiment.draw("prior", SEED, optimal_losses=True)
+        stack, lam = sample_prior(experiment, loa.load(name), problems, jax.random.key(SEED))
+        origin = {"experiment": name, "seed": SEED, "sizes": dict(experiment.sizes), "commit": commit()}
+        path = PRIORS / f"{name}.eqx"
+        WeightedPrior(Stack(stack.algorithms, stack.weights), lam).save(path, origin | {"versions": versions()})
+        print(f"wrote {len(stack)} candidates to {path}, {path.stat().st_size} bytes", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -79,7 +78,6 @@ class _Run:
     def __init__(self, order: Order, place: RunDirectory):
         self.order, self.place = order, place
         self.experiment = order.experiment
-        self.started = time.perf_counter()
 
     def key(self, purpose: int) -> Key[Array, ""]:
         return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.order.seed), 0x2BAD), purpose)
