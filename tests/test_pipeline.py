@@ -13,6 +13,7 @@ from loa.experiments.experiment import Experiment, Prior, Quick
 from loa.experiments.own import experiment_for, from_file
 from loa.pipeline import Order, carry_out
 from loa.pipeline.directory import OccupiedError
+from loa.pipeline.prior import shipped_prior
 from loa.results import Results
 
 SIZES = {"prior": 30, "posterior": 60, "validation": 10, "held-out": 80, "test": 40}
@@ -185,3 +186,16 @@ def test_defaults_fit_what_a_class_knows():
     assert "FISTA with restart" in lasso.baselines
     with pytest.raises(ValueError, match=r"criterion = loa.loss_below"):
         experiment_for(loa.problems.StochasticNetworkTraining(), name="stochastic")
+
+
+@pytest.mark.parametrize("name", ["quadratics", "lasso", "network"])
+def test_priors_ship_beside_the_weights(name):
+    prior, algorithm = shipped_prior(name), loa.load(name)
+    assert len(prior.stack) == 20
+    np.testing.assert_allclose(prior.weights.sum(), 1.0)
+    assert set(prior.lam) == {"stopping_time", "contraction_factor"}
+    first = prior.stack[0]
+    assert jax.tree.structure(first) == jax.tree.structure(algorithm)
+    for ours, theirs in zip(jax.tree.leaves(first), jax.tree.leaves(algorithm), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    assert shipped_prior("no-such-experiment") is None
