@@ -51,7 +51,7 @@ def small(**changes):
         criterion=loa.loss_below(1e-6),
         horizon=100,
         functionals=(loa.StoppingTime(), loa.ContractionFactor(cap=1.0), loa.OracleCalls()),
-        baselines={"gradient descent": loa.GradientDescent(0.1)},
+        baselines={"gradient/descent": loa.GradientDescent(0.1)},
         sizes=SIZES,
         learned={"loa": learn},
         title="Bowls",

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from rich.console import Console
@@ -61,7 +62,7 @@ class RunDirectory:
         read: Callable[[Path], Any],
     ) -> Any:
         """The result of a stage: read if it was done before, else computed and kept."""
-        path = self.stages / f"{stage}{suffix}"
+        path = self.stages / f"{quote(stage, safe=' ')}{suffix}"
         if not path.exists():
             write(self._timed(stage, compute), path)
         return read(path)

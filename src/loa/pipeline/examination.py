@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 DENSE = 100
 """Steps up to which the evolution of the gap is kept at every one, and how many later times it is kept at."""
 
+LONG = 60_000.0
+"""Milliseconds of computing after which algorithms are not timed once more."""
+
 STATISTICS = ("mean", "median", "low", "high")
 
 
@@ -49,12 +52,28 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
         name: place.arrays(f"test of {name}", lambda algorithm=algorithm: on_test_problems(algorithm))
         for name, algorithm in algorithms.items()
     }
+    if sum(float(values["milliseconds"]) for values in by_algorithm.values()) * experiment.sizes["test"] < LONG:
+        by_algorithm = _timed_again(experiment, algorithms, problems, by_algorithm, place)
     more = {
         name: place.arrays(name, lambda make=make: _on_others(experiment, make(), algorithms["learned"], seed, place))
         for name, make in experiment.more_tests.items()
     }
     pictures = None if experiment.pictures is None else experiment.pictures(experiment, algorithms, shown)
     return Examined(by_algorithm, times, _features(problems), more, pictures)
+
+
+def _timed_again(
+    experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, values: Mapping[str, Any],
+    place: RunDirectory,
+) -> dict[str, Any]:  # fmt: skip
+    """The same values, timed once more, one algorithm right after the other, so that all have the same machine."""
+
+    def timed() -> dict[str, Any]:
+        again = (_values(experiment, experiment.problem_class, each, problems, place) for each in algorithms.values())
+        return {"milliseconds": [each["milliseconds"] for each in again]}
+
+    found = place.arrays("timing", timed)["milliseconds"]
+    return {name: values[name] | {"milliseconds": each} for name, each in zip(algorithms, found, strict=True)}
 
 
 def _values(
