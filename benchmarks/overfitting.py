@@ -17,12 +17,12 @@ from loa.experiments import get
 from loa.learned import LearnedNetworkTraining
 from loa.learning import langevin_support, posterior_on, prior_on
 
-SIZES = (3, 10, 100, 1000)
-STEPS = 5000
+SIZES = (3, 30, 1000)
+STEPS = 3000
 LOOKED_AT = 100
 """Of the problems seen, so many at most choose the best point and give the prior."""
-HELD_OUT = 500
-SUPPORT = 10
+HELD_OUT = POSTERIOR = 250
+SUPPORT = 5
 CONFIDENCE = 0.95
 
 EXPERIMENT = get("network")
@@ -49,7 +49,7 @@ def posterior_certificate(algorithm, seen, solved: float):
     support = langevin_support(
         algorithm, CLASS, seen, key=key(3), size=SUPPORT, at_least=min(0.95, 0.9 * solved), **SETTING
     )
-    problems = EXPERIMENT.draw("posterior", 0)
+    problems = EXPERIMENT.draw("posterior", 0, POSTERIOR)
     on_seen, on_others = (evaluated(support, some)["stopping_time"] for some in (seen, problems))
     prior = prior_on(support, on_seen, cap=CAP, num_posterior=on_others.shape[1], confidence=CONFIDENCE)
     posterior = posterior_on(prior, on_others, cap=CAP)
@@ -75,7 +75,7 @@ def learned_from(size: int, start) -> dict:
         problems=problems,
         validation=seen,
         steps=STEPS,
-        checks=10,
+        checks=6,
         learning_rate=5e-4,
         **SETTING,
     )
@@ -98,8 +98,8 @@ def learned_from(size: int, start) -> dict:
 def main() -> None:
     start = loa.imitate(LearnedNetworkTraining(key=key(1)), loa.Adam(0.05), CLASS, key=key(4), steps=100, **SETTING)
     runs = [learned_from(size, start) for size in SIZES]
-    about = {"steps": STEPS, "cap": CAP, "confidence": CONFIDENCE, "held_out": HELD_OUT, "support": SUPPORT}
-    print(json.dumps(about | {"posterior": EXPERIMENT.sizes["posterior"], "runs": runs}, indent=1))
+    about = {"steps": STEPS, "cap": CAP, "confidence": CONFIDENCE, "support": SUPPORT}
+    print(json.dumps(about | {"held_out": HELD_OUT, "posterior": POSTERIOR, "runs": runs}, indent=1))
 
 
 if __name__ == "__main__":
