@@ -1,7 +1,6 @@
 """The command line, as a user meets it."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -176,7 +175,12 @@ def own(tmp_path_factory):
     (place / "bowls.py").write_text(BOWLS)
     command = [sys.executable, "-m", "loa", "run", "bowls.py"]
     with subprocess.Popen(
-        command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        command,
+        cwd=place,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a background job would ignore
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:

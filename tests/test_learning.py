@@ -243,7 +243,7 @@ def test_the_support_of_the_prior_satisfies_the_constraint(trained, found, suppo
     assert len(np.unique(steps)) == 12
     assert np.abs(steps - steps[0]).max() < 0.2
     problems = BOWLS.draw(jax.random.key(3), 40)
-    performance = loa.evaluate(support, BOWLS, problems, key=KEY, **SETTING)
+    performance = loa.evaluate(support, BOWLS, problems, key=jax.random.fold_in(KEY, 2), **SETTING)
     assert ((performance.outcome == "solved").mean(axis=(1, 2)) >= 0.95).all()
     np.testing.assert_array_equal(performance["stopping_time"], found.performance["stopping_time"])
 

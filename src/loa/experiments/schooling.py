@@ -15,7 +15,7 @@ from ..algorithms.algorithm import Algorithm
 from ..evaluation import evaluate
 from ..functionals import OracleCalls, StoppingTime
 from ..measures import cvar, mean, quantile
-from ..provenance import commit, versions
+from ..origin import commit, versions
 from ..saving import save
 from .experiment import Experiment, Lesson
 

@@ -14,7 +14,7 @@ import numpy as np
 from .. import measures
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Certificate
-from ..provenance import commit, versions
+from ..origin import commit, versions
 from ..results import Results
 from .certification import CONFIDENCE
 from .examination import STATISTICS, Examined
