@@ -173,14 +173,12 @@ def own(tmp_path_factory):
     """A run of a user's own problem that was interrupted, and then resumed."""
     place = tmp_path_factory.mktemp("own")
     (place / "bowls.py").write_text(BOWLS)
-    command = [sys.executable, "-m", "loa", "run", "bowls.py"]
+    listening = (  # also in a background job, which would ignore the signal
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "sys.argv = ['loa', 'run', 'bowls.py']; runpy.run_module('loa', run_name='__main__')"
+    )
     with subprocess.Popen(
-        command,
-        cwd=place,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # which a background job would ignore
+        [sys.executable, "-c", listening], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
