@@ -150,9 +150,9 @@ def test_learned_stochastic_training_is_the_papers_update():
         m, v = 0.9 * m + 0.1 * gradient, 0.999 * v + 0.001 * gradient**2
         mean, square = m / (1 - 0.9**t), v / (1 - 0.999**t)
         d1, d2 = unit(mean), unit(square)
-        *s, s4 = in_numpy(algorithm.weights, [np.log(1 + norm(mean)), np.log(1 + norm(square)), t / 1e3, loss / 100])
+        *s, s4 = in_numpy(algorithm.weights, [np.log(1 + norm(mean)), np.log(1 + norm(square)), t / 1e3, loss / 1e3])
         p1, p2 = in_numpy(algorithm.preconditioners, np.array(s)[:, None] * np.stack([d1, d1 * d2, d2]))
-        move = 0.01 * s4 * 0.001 * p1 * mean / (0.001 * np.abs(p2) * np.sqrt(square) + 1e-8)
+        move = 0.001 * s4 * 0.001 * p1 * mean / (0.001 * np.abs(p2) * np.sqrt(square) + 1e-8)
         assert_allclose(path[t], path[t - 1] - move, rtol=1e-10, atol=1e-10 * norm(move))
         assert norm(move) > 1e-3
     assert widths(algorithm.weights) == [4, 15, 15, 4]

@@ -14,7 +14,7 @@ from ..problems.oracle import Oracle
 from .features import split, weighted
 
 BETA1, BETA2, RATE, EPSILON = 0.9, 0.999, 1e-3, 1e-8
-LOSS, TIME, STEP = 1e2, 1e3, 1e-2
+LOSS, TIME, STEP = 1e3, 1e3, 1e-3
 """Units of loss, t and step size, such that the network takes and gives numbers of the size of 1; its weights can undo
 them."""
 
@@ -29,8 +29,8 @@ class LearnedStochasticTraining(Algorithm):
     second network that sees the norms of the moments, t and the stochastic loss. (The paper's text writes \(d_1, d_2\)
     for \(p_1, p_2\) in the update, and its figure has three features instead of four.)
 
-    It begins with \(p_1 = p_2\), that is as Adam with the rate \(s_4\): a \(p_2\) that is nearly zero where \(p_1\) is
-    not makes steps so long that nothing can be learned from them.
+    It begins with \(p_1 = p_2\) and \(s_4 \ge 0\), that is as Adam with the rate \(s_4\): a \(p_2\) that is nearly zero
+    where \(p_1\) is not makes steps so long that nothing can be learned from them.
     """
 
     weights: CoordinateNetwork
@@ -38,10 +38,10 @@ class LearnedStochasticTraining(Algorithm):
 
     def __init__(self, *, key: Key[Array, ""]):
         weight_key, direction_key = jax.random.split(key)
-        self.weights = CoordinateNetwork((4, 15, 15, 4), key=weight_key)
+        weights = CoordinateNetwork((4, 15, 15, 4), key=weight_key)
         preconditioners = CoordinateNetwork((3, 15, 15, 2), key=direction_key)
-        alike = jnp.abs(preconditioners.weights[-1][:1]).repeat(2, axis=0)
-        self.preconditioners = eqx.tree_at(lambda network: network.weights[-1], preconditioners, alike)
+        self.weights = _with_last(weights, weights.weights[-1].at[3].apply(jnp.abs))
+        self.preconditioners = _with_last(preconditioners, jnp.abs(preconditioners.weights[-1][:1]).repeat(2, axis=0))
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> Moments:
         return Moments(x0, jnp.zeros_like(x0), jnp.zeros_like(x0), jnp.zeros((), jnp.int32))
@@ -62,3 +62,8 @@ class LearnedStochasticTraining(Algorithm):
 
     def iterate(self, state: Moments) -> Float[Array, " d"]:
         return state.x
+
+
+def _with_last(network: CoordinateNetwork, weight: Float[Array, "out in"]) -> CoordinateNetwork:
+    """The network with another last layer."""
+    return eqx.tree_at(lambda network: network.weights[-1], network, weight)
