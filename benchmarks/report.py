@@ -187,17 +187,19 @@ def mini_batches_table(numbers: dict) -> str:
     return "\n".join(lines)
 
 
+OVERFITTING = """## The paper's network
+
+The same with the architecture of the paper's experiment on network training (appendix K), from the same start, with the
+same number of training steps, on more and more problems. Each is trained on the problems it has seen and the best point
+is chosen on them. "Certified" is what loa promises of the mean: of the algorithm itself from held-out problems, and of a
+posterior, on a support around it, from posterior problems, with a prior from those that were seen.
+"""
+
+
 def overfitting_table(numbers: dict) -> str:
     """The table of docs/generalization.md."""
     lines = [
-        "## The paper's network",
-        "",
-        "The same with the architecture of the paper's experiment on network training (appendix K), from the same start,",
-        "with the same number of training steps, on more and more problems. Each is trained on the problems it has seen",
-        'and the best point is chosen on them. "Certified" is what loa promises of the mean: of the algorithm itself from',
-        "held-out problems, and of a posterior, on a support around it, from posterior problems, with a prior from those",
-        "that were seen.",
-        "",
+        OVERFITTING,
         f"{numbers['steps']:,} steps of training; at most {numbers['cap']:.0f} iterations; 250 new problems;",
         f"certificates of confidence {numbers['confidence']:.0%} from {numbers['held_out']} held-out and "
         f"{numbers['posterior']} posterior problems; a support of {numbers['support']} points.",
