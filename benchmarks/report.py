@@ -190,9 +190,9 @@ def mini_batches_table(numbers: dict) -> str:
 OVERFITTING = """## The paper's network
 
 The same with the architecture of the paper's experiment on network training (appendix K), from the same start, with the
-same number of training steps, on more and more problems. Each is trained on the problems it has seen and the best point
-is chosen on them. "Certified" is what loa promises of the mean: of the algorithm itself from held-out problems, and of a
-posterior, on a support around it, from posterior problems, with a prior from those that were seen.
+same number of training steps, on more and more problems. Each is trained on the problems it has seen and the best
+point is chosen on them. "Certified" is what loa promises of the mean: of the algorithm itself from held-out problems,
+and of a posterior, on a support around it, from posterior problems, with a prior from those that were seen.
 """
 
 
