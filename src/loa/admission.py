@@ -79,7 +79,8 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> int:
     eqx.filter_eval_shape(_check_functionals, job)
     slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
     jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(job, slot)[0].jaxpr
-    return sum(_bytes(leaf) for leaf in jax.tree.leaves(slot)) + _largest_array(jaxpr)
+    own = jax.tree.leaves(slot)
+    return sum(map(_bytes, own)) + _largest_array(jaxpr, jaxpr.invars[-len(own) :])
 
 
 def _check_stack(job: Job) -> None:
@@ -230,15 +231,18 @@ def _gaps_at_start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""
     return [jnp.asarray(threshold.gap(problem_class, x0, problem)) for threshold in thresholds]
 
 
-def _largest_array(jaxpr: Any) -> int:
-    """Bytes of the largest array computed anywhere in a jaxpr."""
-    largest = 0
+def _largest_array(jaxpr: Any, own: Sequence[Any]) -> int:
+    """Bytes of the largest array computed anywhere in a jaxpr from some of its variables."""
+    largest, depend = 0, set(own)
     for equation in jaxpr.eqns:
+        if depend.isdisjoint(variable for variable in equation.invars if not hasattr(variable, "val")):
+            continue
+        depend.update(equation.outvars)
         largest = max([largest, *(_bytes(variable.aval) for variable in equation.outvars)])
         for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: hasattr(leaf, "jaxpr")):
             inner = getattr(parameter, "jaxpr", parameter)
             if hasattr(inner, "eqns"):
-                largest = max(largest, _largest_array(inner))
+                largest = max(largest, _largest_array(inner, inner.invars))
     return largest
 
 

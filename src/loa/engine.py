@@ -118,7 +118,7 @@ class Job(eqx.Module):
         )
 
     def look(self, algorithm: Algorithm, state: Any, problem: Any, calls: Calls, time: Int[Array, ""]) -> Record:
-        """The record of a trajectory at this time, in which nothing is computed that the algorithm knows already."""
+        """The record of a trajectory at this time, in which nothing is computed twice, or that the algorithm knows."""
         x = algorithm.iterate(state)
         problem_class = seen_from(self.problem_class, x, problem, algorithm.known(state))
         return Record(time, x, state, problem, problem_class, calls)
@@ -126,14 +126,15 @@ class Job(eqx.Module):
     def advance(self, slot: Slot) -> Slot:
         """Look at the current state; if the trajectory has not ended with it, make one step.
 
-        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once. The state of
+        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step asks
+        the class that the record remembers with. The criterion is first, as it may want the loss with the gradient. The state of
         a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
         """
         algorithm = self.algorithm_of(slot)
         record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)
-        finite = jnp.isfinite(record.gap(gaps.loss))
+        fulfilled, finite = record.gap(self.criterion), jnp.isfinite(record.gap(gaps.loss))
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & record.gap(self.criterion)
+        solved_now = unsolved & finite & fulfilled
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             _where(
@@ -144,7 +145,7 @@ class Job(eqx.Module):
         solved = stopping_time >= 0
         goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
 
-        oracle = Oracle(self.problem_class, slot.problem, slot.calls, running=slot.active & goes_on)
+        oracle = Oracle(record.problem_class, slot.problem, slot.calls, running=slot.active & goes_on)
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
         state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
         looked = (folds, stopping_time, finite)

@@ -53,7 +53,7 @@ class DenseCurvature(Curvature):
         return cls(basis=jnp.asarray(basis), spectrum=jnp.asarray(np.maximum(spectrum, 0.0)))
 
     def coordinates(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
-        return x @ self.basis
+        return x @ self.basis.astype(x.dtype)
 
     def point(self, coordinates: Float[Array, " d"]) -> Float[Array, " d"]:
-        return self.basis @ coordinates
+        return self.basis.astype(coordinates.dtype) @ coordinates

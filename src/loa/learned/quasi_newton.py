@@ -5,47 +5,68 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Scalar
+from jax.scipy.linalg import solve_triangular
+from jaxtyping import Array, Float, Float32, Int, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..algorithms.line_search import dot
+from ..algorithms.line_search import dot, inverse
+from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .curvature import Curvature
 from .features import split
 
 
 class Pairs(NamedTuple):
-    """The last m changes s of the point with the changes y of the gradient, newest first, and 1/⟨s, y⟩; 0 if none."""
+    r"""The last m changes of the point with the changes of the gradient, both divided by the length of the first.
 
-    s: Float[Array, "m d"]
-    y: Float[Array, "m d"]
-    inverse: Float[Array, " m"]
+    Pair number n is in row n mod m of S and Y, over the oldest one; rows never written are 0. R holds the products
+    \(s_i^\top y_j\) where pair j is not older than i, from the oldest pair to the newest.
+    """
 
-    def after(self, s: Float[Array, " d"], y: Float[Array, " d"]) -> Pairs:
+    S: Float32[Array, "m d"]
+    Y: Float32[Array, "m d"]
+    R: Float32[Array, "m m"]
+    written: Int[Array, ""]
+
+    @staticmethod
+    def none(size: int, dimension: int) -> Pairs:
+        rows = jnp.zeros((size, dimension), jnp.float32)
+        return Pairs(rows, rows, jnp.eye(size, dtype=jnp.float32), jnp.zeros((), jnp.int32))
+
+    @property
+    def by_age(self) -> Int[Array, " m"]:
+        """The rows from the oldest pair to the newest."""
+        size = self.R.shape[0]
+        return (self.written + jnp.arange(size)) % size
+
+    def after(self, s: Float32[Array, " d"], y: Float32[Array, " d"]) -> Pairs:
         """With a new pair, unless its curvature is not positive."""
-        product = dot(s, y)
-        good = product > 1e-10 * dot(s, s)
-        new = Pairs(s, y, 1.0 / jnp.where(good, product, 1.0))
-        pushed = jax.tree.map(lambda one, many: jnp.concatenate([one[None], many[:-1]]), new, self)
-        return jax.tree.map(lambda one, other: jnp.where(good, one, other), pushed, self)
+        length, s = split(s)
+        y = y / jnp.where(length > 0, length, 1.0)
+        good = dot(s, y) > 1e-10
+        new = (good & (jnp.arange(self.R.shape[0]) == self.by_age[0]))[:, None]
+        pairs = Pairs(jnp.where(new, s, self.S), jnp.where(new, y, self.Y), self.R, self.written + good)
+        shifted = jnp.pad(self.R[1:, 1:], (0, 1)).at[:, -1].set((pairs.S @ y)[pairs.by_age])
+        return pairs._replace(R=jnp.where(good, shifted, self.R))
 
-    def direction(self, gradient: Float[Array, " d"], first: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""\(-Hg\), where H is what the BFGS updates make of the diagonal matrix `first`, rescaled to the last pair."""
+    def direction(self, gradient: Float32[Array, " d"], first: Float32[Array, " d"]) -> Float32[Array, " d"]:
+        r"""\(-Hg\), where H is what the BFGS updates make of the diagonal matrix `first`, rescaled to the last pair.
 
-        def down(q: Array, pair: Pairs) -> tuple[Array, Scalar]:
-            share = pair.inverse * dot(pair.s, q)
-            return q - share * pair.y, share
+        In the compact representation of `loa.algorithms.LBFGS`, which takes four matrix-vector products.
+        """
+        rows = self.by_age
+        newest = self.Y[rows[-1]]
+        first = first * jnp.where(self.written > 0, self.R[-1, -1] * inverse(dot(newest, first * newest)), 1.0)
+        u = solve_triangular(self.R, (self.S @ gradient)[rows])
+        guess = first * (gradient - _placed(u, rows) @ self.Y)
+        w = solve_triangular(self.R, jnp.diag(self.R) * u - (self.Y @ guess)[rows], trans=1)
+        return -guess - _placed(w, rows) @ self.S
 
-        def up(q: Array, pair_and_share: tuple[Pairs, Scalar]) -> tuple[Array, None]:
-            pair, share = pair_and_share
-            return q + (share - pair.inverse * dot(pair.y, q)) * pair.s, None
 
-        length = self.inverse[0] * dot(self.y[0], first * self.y[0])
-        q, shares = jax.lax.scan(down, gradient, self)
-        q = q * first / jnp.where(length > 0, length, 1.0)
-        return -jax.lax.scan(up, q, (self, shares), reverse=True)[0]
+def _placed(values: Float32[Array, " m"], rows: Int[Array, " m"]) -> Float32[Array, " m"]:
+    """Values by age as values by row."""
+    return jnp.zeros_like(values).at[rows].set(values)
 
 
 class QuasiNewtonState(NamedTuple):
@@ -67,7 +88,8 @@ class LearnedQuasiNewton(Algorithm):
     \[ H_0 \propto V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top, \qquad
        \mu = \mu_0 + \mu_1\, \ell(x^{(t)}, \theta)^p. \]
 
-    Steps are no longer than a learned radius. One value and one gradient per step. h is the curvature (V, w) and the
+    Steps are no longer than a learned radius. Directions need not be exact, so all but the point, its loss and gradient is
+    in float32. One value and one gradient per step. h is the curvature (V, w) and the
     logarithms of \(\mu_0, \mu_1\), p, α and the radius.
     """
 
@@ -80,18 +102,19 @@ class LearnedQuasiNewton(Algorithm):
     memory: int = eqx.field(static=True, default=10)
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> QuasiNewtonState:
-        zero, rows = jnp.zeros_like(x0), jnp.zeros((self.memory, x0.size), x0.dtype)
-        return QuasiNewtonState(x0, zero, zero, Pairs(rows, rows, rows[:, 0]), jnp.zeros((), jnp.int32))
+        zero = jnp.zeros(x0.size, jnp.float32)
+        return QuasiNewtonState(x0, zero, zero, Pairs.none(self.memory, x0.size), jnp.zeros((), jnp.int32))
 
     def step(self, oracle: Oracle, state: QuasiNewtonState, key: Key[Array, ""]) -> QuasiNewtonState:
         loss, gradient = oracle.value_and_gradient(state.x)
-        gradient = self.curvature.coordinates(gradient)
+        gradient = self.curvature.coordinates(gradient.astype(jnp.float32))
         pairs = state.pairs.after(state.step, gradient - state.gradient)
         damping = jnp.exp(self.log_floor) + jnp.exp(self.log_damping + self.power * jnp.log(jnp.maximum(loss, 1e-30)))
-        direction = pairs.direction(gradient, 1.0 / (self.curvature.spectrum + damping))
-        step = jnp.exp(self.log_step) * direction
-        step = step / jnp.maximum(1.0, split(step)[0] / jnp.exp(self.log_radius))
-        return QuasiNewtonState(state.x + self.curvature.point(step), gradient, step, pairs, state.time + 1)
+        first = (1.0 / (self.curvature.spectrum + damping)).astype(jnp.float32)
+        step = jnp.exp(self.log_step).astype(jnp.float32) * pairs.direction(gradient, first)
+        step = step / jnp.maximum(1.0, norm(step) / jnp.exp(self.log_radius).astype(jnp.float32))
+        x = state.x + self.curvature.point(step).astype(state.x.dtype)
+        return QuasiNewtonState(x, gradient, step, pairs, state.time + 1)
 
     def iterate(self, state: QuasiNewtonState) -> Float[Array, " d"]:
         return state.x

@@ -55,8 +55,10 @@ class Oracle:
         return self.problem_class.gradient(x, self.problem)
 
     def value_and_gradient(self, x: Any) -> tuple[Scalar, Any]:
-        """Both, counted as one call each; what they have in common is computed once under `jit`."""
-        return self.value(x), self.gradient(x)
+        """Both, counted as one call each; what they have in common is computed once."""
+        self._count("value")
+        self._count("gradient")
+        return self.problem_class.value_and_gradient(x, self.problem)
 
     def prox(self, x: Any, step_size: Any) -> Any:
         r"""\(\mathrm{prox}_{\alpha g(\cdot, \theta)}(x)\) of the non-smooth part."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from jax.extend.core import get_opaque_trace_state
 from jaxtyping import Array, Key, Scalar
 
 
@@ -72,6 +74,13 @@ class ProblemClass(eqx.Module):
         """Gradient of the smooth part. Override it where automatic differentiation is not the best way."""
         return jax.grad(self.smooth)(x, problem)
 
+    def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
+        """Loss and gradient. Override it where the two have more in common than automatic differentiation can see."""
+        own = type(self)
+        if own.smooth is ProblemClass.smooth and own.gradient is ProblemClass.gradient:
+            return jax.value_and_grad(self.loss)(x, problem)
+        return self.loss(x, problem), self.gradient(x, problem)
+
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
         r"""\(\mathrm{prox}_{\alpha g}(x)\) of the non-smooth part g with step size α."""
         raise self._missing("prox", "prox(self, x, step_size, problem)")
@@ -104,16 +113,41 @@ class ProblemClass(eqx.Module):
         return MissingOracle(f"{name} has no {what}: define `def {method}` in {name}, or ask for something else.")
 
 
-def seen_from(problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None) -> ProblemClass:
-    """The same class, except that loss and gradient of this problem at this point are known, so not computed again."""
-    if known is None:
-        return problem_class
-    value, gradient = known
+def seen_from(
+    problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None = None
+) -> ProblemClass:
+    """The same class, except that loss and gradient of this problem at this point are computed at most once.
+
+    Not at all if they are known. XLA would notice some of what is asked twice, but not all of it inside of loops.
+    """
+    home = get_opaque_trace_state(convention="nnx")
+    memory: list[tuple[Scalar, Any]] = [] if known is None else [known]
+    value: list[Scalar] = []
+
+    def remember(where: list[Any], found: Any) -> Any:
+        if get_opaque_trace_state(convention="nnx") == home:  # what is computed in a loop must not leave it
+            where.append(found)
+        return found
+
+    def here(y: Any, p: Any) -> bool:
+        return y is x and p is problem
+
+    def value_and_gradient(y: Any, p: Any) -> tuple[Scalar, Any]:
+        if not here(y, p):
+            return problem_class.value_and_gradient(y, p)
+        return memory[0] if memory else remember(memory, problem_class.value_and_gradient(y, p))
+
+    def gradient(y: Any, p: Any) -> Any:
+        return value_and_gradient(y, p)[1] if here(y, p) else problem_class.gradient(y, p)
+
+    def loss(y: Any, p: Any) -> Scalar:
+        if here(y, p) and (memory or value):
+            return memory[0][0] if memory else value[0]
+        found = problem_class.loss(y, p)
+        return remember(value, found) if here(y, p) else found
+
     there = copy.copy(problem_class)
-    vars(there).update(
-        loss=lambda y, p: value if y is x and p is problem else problem_class.loss(y, p),
-        gradient=lambda y, p: gradient if y is x and p is problem else problem_class.gradient(y, p),
-    )
+    vars(there).update(loss=loss, gradient=gradient, value_and_gradient=value_and_gradient)
     return there
 
 
