@@ -29,7 +29,7 @@ def experiment() -> Experiment:
             "CG": ConjugateGradient(),
         },
         sizes={"prior": 500, "posterior": 500, "test": 250, "validation": 250, "held-out": 500},
-        larger={"held-out": 800},
+        larger={"posterior": 1200, "held-out": 2000, "test": 500},
         title="Restoration of blurred and noisy photographs, 200 × 150 pixels, with smoothed total variation",
         prior=Prior(candidates=10, chains=2, batch=2, thinning=10, at_least=0.95),
         quick=Quick(

@@ -33,7 +33,7 @@ def experiment() -> Experiment:
             "L-BFGS": LBFGS(memory=10),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 20_000},
-        larger={"posterior": 12_000, "held-out": 40_000, "test": 4000},
+        larger={"posterior": 20_000, "held-out": 40_000, "test": 20_000},
         title="Strongly convex quadratics in dimension 200",
         quick=Quick(effort=1.0, candidates=20, sizes={"prior": 200, "posterior": 1000}),
         published={

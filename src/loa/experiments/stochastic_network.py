@@ -27,7 +27,7 @@ def experiment() -> Experiment:
             "SGD": SGD(0.001),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 2000, "held-out": 8000, "test": 1000},
+        larger={"posterior": 12_000, "held-out": 20_000, "test": 4000},
         title="Training a network of 351 parameters on random polynomials, mini-batches of five",
         prior=Prior(candidates=10, at_least=0.85),
         quick=Quick(
