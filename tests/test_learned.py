@@ -1,5 +1,6 @@
 """Learned algorithms: each step against its formulas, written out in NumPy, and what the docstrings claim."""
 
+import dataclasses
 from functools import lru_cache, partial
 from itertools import pairwise
 
@@ -18,9 +19,9 @@ from test_networks import in_numpy
 import loa
 from loa import learned
 from loa.learned import DenseCurvature, DiagonalCurvature, LearnedProximalNewton, LearnedQuasiNewton
+from loa.learned.cosines import Cosines
 from loa.learned.proximal_newton import factor_of
-from loa.learned.spectral import _cosines
-from loa.learning import average_curvature
+from loa.learning import average_curvature, first_step
 from loa.networks import CoordinateNetwork
 from loa.problems import ImageRestoration, Lasso, NetworkTraining, Quadratics, Rosenbrock, StochasticNetworkTraining
 from loa.problems.image_operators import differences, differences_adjoint
@@ -79,6 +80,10 @@ def small_lasso():
     problem_class = Lasso(rows=6, columns=9)
     A, b = np.asarray(problem_class.matrix), 3 * np.random.default_rng(9).normal(size=6)
     return problem_class, SparseRecovery(jnp.asarray(b), jnp.asarray(1.0)), (A, b, 1.0, 1 / norm(A, 2) ** 2)
+
+
+def one(problems, number):
+    return jax.tree.map(lambda leaf: leaf[number], problems)
 
 
 @lru_cache
@@ -241,7 +246,7 @@ def test_dense_curvature_is_the_matrix_without_negative_eigenvalues():
 def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
     problem_class, problem, (A, b, weight, beta) = small_lasso()
     B, eye = 0.2 * A.T @ A + 0.1 * np.eye(9), np.eye(9)
-    algorithm = LearnedProximalNewton(factor_of(B), np.log(0.5), 0.6, 0.7, -0.4)
+    algorithm = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4)
     caution, before, grown = 0.0, np.inf, []
     for x, after in pairwise(points(algorithm, problem_class, problem, problem_class.start_point, 10)):
         ahead = x - beta * A.T @ (A @ x - b)
@@ -249,8 +254,9 @@ def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
         F = x - D @ (ahead - np.sign(ahead) * beta * weight)
         grown.append(norm(F) >= before)
         caution += 0.7 if grown[-1] else -0.4
-        mu = 1e-6 + np.exp(caution) * 0.5 * norm(F) ** 0.6
-        assert_allclose(after, x - np.linalg.solve(eye - D @ (eye - beta * B) + beta * mu * eye, F), rtol=1e-9)
+        mu = 1e-3 + np.exp(caution) * 0.5 * norm(F) ** 0.6
+        move = np.linalg.solve(eye - D @ (eye - beta * B) + beta * mu * eye, F)
+        assert_allclose(x - after, move, atol=1e-4 * norm(move))  # the system is solved in float32
         before = norm(F)
     assert set(grown) == {True, False}
 
@@ -262,6 +268,35 @@ def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
         path = points(algorithm, problem_class, problem, jnp.asarray(solution), 60)
         assert_allclose(path, np.broadcast_to(solution, path.shape), rtol=0, atol=1e-10)
     assert_allclose(points(algorithm, problem_class, problem, problem_class.start_point, 60)[-1], solution, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(24, 18), (7, 5), (6, 9)])
+def test_cosines_are_the_transform_with_even_frequencies_first(shape):
+    image, basis = np.random.default_rng(0).normal(size=shape), Cosines(shape)
+    height, width = (np.r_[0:n:2, 1:n:2] for n in shape)
+    coefficients = basis.coefficients(jnp.asarray(image))
+    assert_allclose(coefficients, dctn(image, norm="ortho")[np.ix_(height, width)], atol=1e-5)
+    assert_allclose(basis.image(coefficients), image, atol=1e-5)
+
+
+def test_first_step_is_the_least_squares_fit_and_comes_first():
+    problem_class = Lasso(rows=6, columns=9)
+    problems = problem_class.draw(jax.random.key(0), 60)
+    teacher = loa.FISTA(restart=True)
+    jump = first_step(problem_class, problems, teacher=teacher, steps=200, key=KEY)
+    start = np.asarray(problem_class.start_point)
+    gradients = np.stack([np.asarray(problem_class.gradient(start, one(problems, n))) for n in range(60)])
+    ends = np.stack([points(teacher, problem_class, one(problems, n), start, 200)[-1] for n in range(60)])
+    inputs = np.hstack([gradients, np.ones((60, 1))])
+    fit = np.linalg.lstsq(inputs, ends - start, rcond=1e-8)[0]
+    assert_allclose(jump(gradients[0]), inputs[0] @ fit, rtol=1e-6)
+
+    plain = LearnedProximalNewton(np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0)
+    jumping = dataclasses.replace(plain, first_step=jump)
+    problem = one(problems, 0)
+    path = points(jumping, problem_class, problem, start, 5)
+    assert_allclose(path[1], start + jump(gradients[0]), rtol=1e-9)
+    assert_allclose(path[1:], points(plain, problem_class, problem, path[1], 4), rtol=1e-4)
 
 
 def test_stochastic_newton_is_damped_momentum_and_shows_its_average():
@@ -292,11 +327,11 @@ def test_spectral_quasi_newton_makes_bfgs_steps_in_the_cosine_basis_down_to_exac
     algorithm = learned.LearnedSpectralQuasiNewton(-0.5, 3.0, -0.1, -0.3, 0.1)
     states = run(algorithm, problem_class, problem, jnp.zeros((24, 18)), 200)
     path, gradient = np.asarray(states.x), jax.jit(lambda x: problem_class.gradient(x, problem))
-    rows, columns, spectrum = _cosines((24, 18))
-    for cosines in (rows, columns):
-        assert_allclose(cosines @ cosines.T, np.eye(len(cosines)), atol=1e-6)
-    through = rows.T @ (spectrum * (rows @ path[1] @ columns.T)) @ columns
+    basis = Cosines((24, 18))
+    through = basis.image(basis.frequencies() * basis.coefficients(path[1]))
     assert_allclose(through, differences_adjoint(*differences(path[1])), atol=1e-5)
+    squares = (4 * np.sin(0.5 * np.pi * np.arange(n) / n) ** 2 for n in (24, 18))
+    spectrum = np.maximum(np.add.outer(*squares), 1e-6)
     scale = (np.exp(-0.5) + 0.2 * np.exp(3.0) * spectrum ** np.exp(-0.1)) ** -0.5
     scaled = [(scale * dctn(np.asarray(gradient(x)), norm="ortho")).ravel() for x in path[:5]]
     moves = [(dctn(after - x, norm="ortho") / scale).ravel() for x, after in pairwise(path[:6])]
@@ -346,7 +381,7 @@ def test_oracle_calls_of_a_step():
         (learned.LearnedNetworkTraining, (), NetworkTraining(), value, both),
         (learned.LearnedStochasticTraining, (), StochasticNetworkTraining(), none, one_batch),
         (LearnedQuasiNewton, (ones, 0.0, 0.0, 1.0), NetworkTraining(), none, both),
-        (LearnedProximalNewton, (np.eye(9), 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 1, 0)),
+        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 1, 0)),
         (learned.LearnedSpectralQuasiNewton, (0.0, 0.0), images, none, Calls(0, 1, 0, 0)),
         (learned.LearnedStochasticNewton, (ones, *[0.0] * 8), StochasticNetworkTraining(), none, one_batch),
     ):

@@ -22,7 +22,7 @@ from ..learned import (
     LearnedStochasticNewton,
 )
 from ..learned.proximal_newton import factor_of
-from ..learning import OneStepContraction, average_curvature
+from ..learning import OneStepContraction, average_curvature, first_step
 from ..tuning import Interval
 from .experiment import Lesson
 from .lessons import trained, tuned
@@ -73,13 +73,22 @@ def learn_proximal(lesson: Lesson) -> Algorithm:
             f"there is no default for problems with a prox whose points are not vectors of at most {LARGEST_DENSE} "
             "coordinates: define `learn` in the file."
         )
-    experiment = lesson.experiment
+    problem_class, fista = lesson.experiment.problem_class, FISTA(restart=True)
     matrix = average_curvature(
-        experiment.problem_class, lesson.problems(SAMPLE), teacher=FISTA(), times=[0, TEACHER_STEPS], key=lesson.key
+        problem_class, lesson.problems(SAMPLE), teacher=fista, times=[0, TEACHER_STEPS], key=lesson.key
     )
-    factor = factor_of(matrix)
-    space = {"log_damping": (-4.0, 3.0), "power": (0.2, 1.0), "log_up": (0.0, 2.0), "log_down": (-1.2, 0.0)}
-    return tuned(lesson, lambda **numbers: LearnedProximalNewton(factor, **numbers), space, problems=64, candidates=64)
+    factor, top = factor_of(matrix), float(np.log(np.linalg.norm(matrix, 2) + 1e-30))
+    problems = lesson.problems(5 * len(matrix))
+    jump = first_step(problem_class, problems, teacher=fista, steps=lesson.experiment.horizon, key=lesson.key)
+
+    def make(floor: float, **numbers: float) -> LearnedProximalNewton:
+        return LearnedProximalNewton(factor, log_floor=top + floor, **numbers, first_step=jump)
+
+    space = {
+        "floor": (-11.5, -6.0), "log_damping": (-4.0, 3.0), "power": (0.2, 2.0), "log_up": (0.0, 2.0),
+        "log_down": (-1.2, 0.0),
+    }  # fmt: skip
+    return tuned(lesson, make, space, problems=64, candidates=64)
 
 
 def learn_stochastic(lesson: Lesson) -> Algorithm:

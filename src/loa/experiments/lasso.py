@@ -8,7 +8,7 @@ from ..algorithms import FISTA, ProximalGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
 from ..learned import LearnedLasso, LearnedProximalNewton
 from ..learned.proximal_newton import factor_of
-from ..learning import OneStepContraction, average_curvature
+from ..learning import OneStepContraction, average_curvature, first_step
 from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
 from ..problems.gaps import loss_gap
@@ -42,17 +42,27 @@ def experiment() -> Experiment:
 
 
 def learn(lesson: Lesson) -> LearnedProximalNewton:
-    """All problems of the class have the same curvature: learned, it makes Newton's method possible."""
-    experiment = lesson.experiment
-    matrix = average_curvature(experiment.problem_class, lesson.problems(8), teacher=FISTA(), times=[0], key=lesson.key)
+    """All problems of the class have the same curvature: learned, it makes Newton's method possible.
+
+    And as they have the same start, the first gradient tells about where the solution is.
+    """
+    problem_class, fista = lesson.experiment.problem_class, FISTA(restart=True)
+    matrix = average_curvature(problem_class, lesson.problems(8), teacher=fista, times=[0], key=lesson.key)
     factor = factor_of(matrix)
-    space = {"log_damping": (-2.3, 2.3), "power": (0.2, 1.0), "log_up": (0.0, 2.0), "log_down": (-1.2, 0.0)}
+    jump = first_step(problem_class, lesson.problems(1000), teacher=fista, steps=600, key=lesson.key)
+    space = {
+        "log_floor": (-9.0, -5.0),
+        "log_damping": (-1.0, 3.0),
+        "power": (0.5, 2.5),
+        "log_up": (0.0, 2.0),
+        "log_down": (-1.2, 0.0),
+    }
     return tuned(  # pyright: ignore[reportReturnType]
         lesson,
-        lambda **scalars: LearnedProximalNewton(factor, **scalars),
+        lambda **numbers: LearnedProximalNewton(factor, **numbers, first_step=jump),
         space,
-        problems=64,
-        candidates=64,
+        problems=128,
+        candidates=128,
     )
 
 

@@ -12,8 +12,13 @@ from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.gaps import norm
 from ..problems.oracle import Oracle
-from .features import split
+from .first_step import FirstStep
+
+
+BEFORE = 1e30
+"""A norm that every other is smaller than."""
 
 
 class ProximalNewtonState(NamedTuple):
@@ -31,41 +36,53 @@ class LearnedProximalNewton(Algorithm):
     proximal mapping acts on each coordinate alone and has slope D there:
 
     \[ \big(I - D (I - \beta B) + \beta \mu I\big)\, (x^{(t+1)} - x^{(t)}) = -F(x^{(t)}), \qquad
-       \mu = 10^{-6} + \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
+       \mu = \mu_0 + \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
 
     The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays within
-    \(e^{\pm 7}\). The points where F = 0 are the solutions, whatever B is. One gradient and one proximal mapping per
-    step. h is R, \(\log \mu_1\), p, and the logarithms of the two factors.
+    \(e^{\pm 7}\). The points where F = 0 are the solutions, whatever B is, so the system may be solved in float32: then
+    \(\mu_0\) must not be much smaller than \(10^{-5} \|B\|\). If there is a learned first step, it comes before all that.
+    One gradient and one proximal mapping per step. h is R, the first step, \(\log \mu_0, \log \mu_1\), p, and the
+    logarithms of the two factors.
     """
 
     factor: Float[Array, "r d"]
+    log_floor: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     log_damping: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     power: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     log_up: Float[Array, ""] = eqx.field(converter=jnp.asarray)
     log_down: Float[Array, ""] = eqx.field(converter=jnp.asarray)
+    first_step: FirstStep | None = None
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> ProximalNewtonState:
         return ProximalNewtonState(x0, jnp.full((), jnp.inf, x0.dtype), jnp.zeros((), x0.dtype))
 
     def step(self, oracle: Oracle, state: ProximalNewtonState, key: Key[Array, ""]) -> ProximalNewtonState:
-        x = state.x
+        x, gradient = state.x, oracle.gradient(state.x)
         beta = 1.0 / oracle.problem_class.smoothness(oracle.problem)
-        ahead = x - beta * oracle.gradient(x)
-        prox_point, slope = jax.jvp(lambda v: oracle.prox(v, beta), (ahead,), (jnp.ones_like(x),))
+        prox_point, slope = jax.jvp(lambda v: oracle.prox(v, beta), (x - beta * gradient,), (jnp.ones_like(x),))
         residual = x - prox_point
-        length, _ = split(residual)
+        length = norm(residual)
         change = jnp.where(length < state.previous_norm, self.log_down, self.log_up)
         log_caution = jnp.clip(state.log_caution + change, -7.0, 7.0)
-        damping = 1e-6 + jnp.exp(log_caution + self.log_damping + self.power * jnp.log(jnp.maximum(length, 1e-30)))
-        move = self._solve(slope, 1.0 - slope + beta * damping, beta, residual)
-        return ProximalNewtonState(x - move, length, log_caution)
+        log_damping = log_caution + self.log_damping + self.power * jnp.log(jnp.maximum(length, 1e-30))
+        damping = jnp.exp(self.log_floor) + jnp.exp(log_damping)
+        newton = ProximalNewtonState(x - self._solve(slope, beta, damping, residual), length, log_caution)
+        if self.first_step is None:
+            return newton
+        jump = ProximalNewtonState(x + self.first_step(gradient), jnp.full_like(length, BEFORE), state.log_caution)
+        at_start = jnp.isinf(state.previous_norm)
+        return jax.tree.map(lambda one, other: jnp.where(at_start, one, other), jump, newton)
 
-    def _solve(self, slope: Array, diagonal: Array, beta: Scalar, right: Array) -> Float[Array, " d"]:
+    def _solve(self, slope: Array, beta: Scalar, damping: Scalar, right: Array) -> Float[Array, " d"]:
         r"""The solution of \((\mathrm{diag}(e) + \beta D R^\top R)\, z = f\), by a system of r equations (Woodbury)."""
-        weights = beta * slope / diagonal
-        small = (self.factor * weights) @ self.factor.T + jnp.eye(len(self.factor), dtype=right.dtype)
-        inner = cho_solve(cho_factor(small), self.factor @ (right / diagonal))
-        return right / diagonal - weights * (inner @ self.factor)
+        factor, weights, diagonal, f = (
+            part.astype(jnp.float32)
+            for part in (self.factor, beta * slope, 1.0 - slope + beta * damping, right)
+        )  # fmt: skip
+        weights = weights / diagonal
+        small = (factor * weights) @ factor.T + jnp.eye(len(factor), dtype=jnp.float32)
+        inner = cho_solve(cho_factor(small), factor @ (f / diagonal))
+        return (f / diagonal - weights * (inner @ factor)).astype(right.dtype)
 
     def iterate(self, state: ProximalNewtonState) -> Float[Array, " d"]:
         return state.x

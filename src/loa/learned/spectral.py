@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
@@ -15,6 +13,7 @@ from ..algorithms.lbfgs import Memory
 from ..algorithms.line_search import Found, dot
 from ..problems.image_operators import Image
 from ..problems.oracle import Oracle
+from .cosines import Cosines
 
 
 class SpectralState(NamedTuple):
@@ -52,12 +51,12 @@ class LearnedSpectralQuasiNewton(Algorithm):
         return SpectralState(x0, zero, zero, Memory.empty(self.memory, zero.ravel()), jnp.zeros((), jnp.int32))
 
     def step(self, oracle: Oracle, state: SpectralState, key: Key[Array, ""]) -> SpectralState:
-        rows, columns, frequencies = (jnp.asarray(part) for part in _cosines(state.x.shape))
+        basis = Cosines(state.x.shape)
         curvature = jnp.exp(self.log_floor) + oracle.problem.regularization * jnp.exp(
-            self.log_slope + jnp.exp(self.log_power) * jnp.log(frequencies)
+            self.log_slope + jnp.exp(self.log_power) * jnp.log(basis.frequencies())
         )
         scale = (1.0 / jnp.sqrt(curvature)).astype(jnp.float32)
-        gradient = scale * (rows @ oracle.gradient(state.x).astype(jnp.float32) @ columns.T)
+        gradient = scale * basis.coefficients(oracle.gradient(state.x))
 
         first = state.time == 0
         slope, before = dot(state.step, gradient), dot(state.step, state.gradient)
@@ -67,18 +66,8 @@ class LearnedSpectralQuasiNewton(Algorithm):
         direction = memory.direction(gradient.ravel()).reshape(gradient.shape)
         length = jnp.where(first, self.log_first + 0.5 * jnp.log(dot(gradient, gradient)), self.log_step)
         step = jnp.exp(length).astype(jnp.float32) * direction
-        x = state.x + (rows.T @ (scale * step) @ columns).astype(state.x.dtype)
+        x = state.x + basis.image(scale * step).astype(state.x.dtype)
         return SpectralState(x, gradient, step, memory, state.time + 1)
 
     def iterate(self, state: SpectralState) -> Image:
         return state.x
-
-
-@lru_cache
-def _cosines(size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""The orthogonal cosine transforms of rows and columns, and the spectrum of \(D^\top D\) (a little above 0)."""
-    from scipy.fft import dct
-
-    rows, columns = (np.asarray(dct(np.eye(length), axis=0, norm="ortho"), np.float32) for length in size)
-    height, width = (4.0 * np.sin(0.5 * np.pi * np.arange(length) / length) ** 2 for length in size)
-    return rows, columns, np.maximum(height[:, None] + width, 1e-6)

@@ -1,6 +1,7 @@
 """Learning: imitation, training, and prior and posterior on a finite set of parameters (sections 4 and 5)."""
 
 from .curvature import average_curvature as average_curvature
+from .first_step import first_step as first_step
 from .langevin import Support as Support
 from .langevin import langevin_support as langevin_support
 from .objective import Imitation as Imitation
