@@ -31,7 +31,8 @@ def test_help_and_list():
 def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
-        "figure.pdf", "figure.png", "performance.nc", "summary.json",
+        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "performance.nc", "prior.eqx",
+        "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
 
@@ -41,7 +42,7 @@ def test_the_summary_holds_what_others_rely_on(finished):
     assert summary["experiment"] == "running-example"
     assert summary["seed"] == 3
     for described in (summary["learned"], *summary["baselines"].values()):
-        assert {"mean", "median", "q95", "cvar95"} == set(described["stopping_time"])
+        assert {"mean", "median", "q95", "cvar95"} < set(described["stopping_time"])
         assert described["solved"] == 1.0
     assert all(claim["holds"] for claim in summary["claims"])
 
@@ -50,7 +51,7 @@ def test_the_data_set_can_be_read_again(finished):
     import xarray
 
     with xarray.open_dataset(finished[0] / "performance.nc", engine="scipy") as data:
-        assert data.sizes == {"algorithm": 4, "problem": 10_000, "replicate": 1}
+        assert (data.sizes["algorithm"], data.sizes["problem"], data.sizes["replicate"]) == (4, 10_000, 1)
         summary = json.loads((finished[0] / "summary.json").read_text())
         assert float(data["stopping_time"][0].mean()) == summary["learned"]["stopping_time"]["mean"]
 
@@ -73,7 +74,7 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
     refused = loa("run", "running-example", "--out", tmp_path / "file" / "below")
     assert refused.returncode == 1
-    assert refused.stderr.startswith("loa: cannot make the directory")
+    assert refused.stderr.startswith("loa: could not write to") and refused.stderr.count("\n") == 1
     assert "Traceback" not in refused.stderr
 
 
@@ -139,7 +140,6 @@ def test_training_names_what_it_cannot_do(tmp_path):
     for arguments, sentence in (
         (("quadratics", "--how", "magic"), "quadratics cannot be learned as 'magic'; there are loa, paper."),
         (("lasso",), "lasso.checkpoint holds an interrupted training; add --resume"),
-        (("running-example",), "running-example cannot be learned"),
     ):
         done = loa("train", *arguments, cwd=tmp_path)
         assert done.returncode == 1

@@ -229,3 +229,38 @@ def test_what_the_algorithm_knows_is_what_would_be_computed(wrong):
     else:
         assert_same(known, computed, exact=False)
         assert np.all(known.outcome == "solved")
+
+
+def test_loss_and_gradient_at_the_iterate_are_computed_once_per_step():
+    """Although criterion, functionals and step all ask for them; also where one asks inside of a branch."""
+    asked = []
+
+    class Counted(Bowls):
+        def value_and_gradient(self, x, problem):
+            asked.append("both")
+            return super().value_and_gradient(x, problem)
+
+        def loss(self, x, problem):
+            asked.append("loss")
+            return super().loss(x, problem)
+
+    def branching(problem_class, x, problem):
+        inside = lambda: jnp.sum(problem_class.gradient(x, problem) ** 2) + problem_class.loss(x, problem)  # noqa: E731
+        return jax.lax.cond(x[0] > 0.5, inside, lambda: 0.0)
+
+    job = engine.Job(
+        loa.GradientDescent(0.1), None, Counted(), Counted().draw(KEY, 3), jnp.arange(3), KEY,
+        loa.gradient_norm_below(1e-3) & loa.loss_below(1e-3), (loa.StoppingTime(), loa.ContractionFactor(cap=1.0)),
+        horizon=5, num_candidates=None, replicates=1,
+    )  # fmt: skip
+    slot = jax.eval_shape(job.begin, jnp.zeros((), jnp.int32))
+    asked.clear()
+    jax.eval_shape(job.advance, slot)
+    assert asked == ["both", "loss"]  # the second inside of the first
+
+    options = dict(criterion=loa.gradient_norm_below(1e-3), horizon=5, key=KEY)
+    functionals = [loa.Gap(step=2, gap=branching, name="first"), loa.Gap(step=2)]
+    problems = Bowls().draw(KEY, 9)
+    found = loa.evaluate(loa.GradientDescent(0.1), Bowls(), problems, functionals=functionals, **options)
+    iterates = loa.trajectories(loa.GradientDescent(0.1), Bowls(), problems, horizon=2, key=KEY).iterates[:, 0, 2]
+    np.testing.assert_allclose(found["first"][:, 0], jax.vmap(lambda x, p: branching(Bowls(), x, p))(iterates, problems))

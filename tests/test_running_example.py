@@ -9,6 +9,7 @@ import pytest
 
 import loa
 from loa.experiments import running_example
+from loa.experiments.experiment import Lesson
 from loa.experiments import running_example_theory as theory
 
 M, L = 1.0, 10.0
@@ -93,7 +94,7 @@ def test_the_outliers_of_the_paper():
 
 def test_learning_beats_the_classical_steps():
     setting = loa.experiments.get("running-example")
-    learned = running_example.learn_step(setting, jax.random.key(5))
+    learned = setting.learned["loa"](Lesson(setting, seed=5))
     problems = setting.problem_class.draw(jax.random.key(6), 20_000)
 
     def mean_time(algorithm):

@@ -59,24 +59,13 @@ def run(
 
     console = Console(highlight=False, soft_wrap=True)
     try:
-        if setting.name == "running-example":
-            _run_example(setting, seed, directory, overwrite, console)
-        else:
-            _run(setting, preset, pretrained, seed, directory, resume, overwrite, console)
+        _run(setting, preset, pretrained, seed, directory, resume, overwrite, console)
     except KeyboardInterrupt:
         _fail(f"interrupted; `{_command()} --resume` goes on from here.")
     except OSError as error:
         _fail(f"could not write to {directory}: {error.strerror or error}.")
     except ValueError as error:
         _fail(str(error))
-
-
-def _run_example(setting: Experiment, seed: int, directory: Path, overwrite: bool, console: Console) -> None:
-    """The running example, which is compared with theory."""
-    from .experiments import running_example_run
-
-    _prepare(directory, overwrite)
-    running_example_run.run(setting, seed, directory, console)
 
 
 def _run(
@@ -92,6 +81,10 @@ def _run(
     order = Order(setting if pretrained else setting.at(preset), preset, seed, pretrained, _command())
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
     _tell(results, console)
+    if setting.name == "running-example":
+        from .experiments.running_example_run import check_claims
+
+        check_claims(setting, results, directory, console)
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
 
 
@@ -270,16 +263,6 @@ def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
                 typer.echo(f"loa: {warning.message}", err=True)
     new = {"new photographs": lambda: ImageRestoration(folder, new_photographs=True)}
     return dataclasses.replace(setting, problem_class=problem_class, more_tests=new)
-
-
-def _prepare(directory: Path, overwrite: bool) -> None:
-    """Make the output directory, or refuse one that holds an earlier run."""
-    if (directory / "summary.json").exists() and not overwrite:
-        _fail(f"{directory} already holds a run; choose another --out, or add --overwrite to replace it.")
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _fail(f"cannot make the directory {directory}: {error.strerror}.")
 
 
 def _fail(sentence: str) -> NoReturn:

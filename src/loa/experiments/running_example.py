@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Key, Scalar
 
 from .. import measures
-from ..algorithms.algorithm import Stack
+from ..algorithms.algorithm import Algorithm, Stack
 from ..algorithms.gradient_descent import GradientDescent
 from ..evaluation import evaluate
 from ..functionals import ContractionFactor, Gap, Indicator, OracleCalls, StoppingTime
@@ -18,9 +18,9 @@ from ..problems.criterion import distance_below
 from ..problems.gaps import distance
 from ..problems.problem_class import ProblemClass
 from ..problems.running_example import OutlierMixture, RunningExample
-from ..tuning import tune
 from . import running_example_theory as theory
-from .experiment import Experiment
+from .experiment import Experiment, Lesson, Prior
+from .lessons import tuned
 
 TOLERANCE = 1e-3
 CONFIDENCE = 1 - 1e-6
@@ -57,7 +57,11 @@ def experiment() -> Experiment:
         horizon=200,
         functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=distance), OracleCalls()),
         baselines={name: GradientDescent(step) for name, step in steps.items()},
-        sizes={"prior": 1000, "test": 10_000},
+        sizes={"prior": 1000, "posterior": 1000, "test": 10_000, "validation": 250, "held-out": 4000},
+        title="One-dimensional quadratics, the running example",
+        gap=distance,
+        prior=Prior(candidates=20),
+        learned={"loa": learn},
     )
 
 
@@ -77,24 +81,13 @@ def squared_error(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
     return (x - problem_class.solution(problem)) ** 2
 
 
-def learn_step(setting: Experiment, key: Key[Array, ""]) -> GradientDescent:
+def learn(lesson: Lesson) -> Algorithm:
     """The step with the smallest mean stopping time on a sample of problems."""
-    problem_class = setting.problem_class
+    problem_class = lesson.experiment.problem_class
     assert isinstance(problem_class, RunningExample)
     worst_case = theory.worst_case_step(problem_class.smallest, problem_class.largest)
-    draw_key, run_key = jax.random.split(key)
-    tuned = tune(
-        GradientDescent,
-        {"step_size": (0.2 * worst_case, 1.1 * worst_case)},
-        problem_class,
-        problem_class.draw(draw_key, setting.sizes["prior"]),
-        criterion=setting.criterion,
-        horizon=setting.horizon,
-        key=run_key,
-        rounds=3,
-    )
-    assert isinstance(tuned.algorithm, GradientDescent)
-    return tuned.algorithm
+    space = {"step_size": (0.2 * worst_case, 1.1 * worst_case)}
+    return tuned(lesson, GradientDescent, space, problems=1000, candidates=1000)
 
 
 def step_sizes(values: Any) -> Stack:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 DENSE = 100
 """Steps up to which the evolution of the gap is kept at every one, and how many later times it is kept at."""
 
-LONG = 60_000.0
-"""Milliseconds of computing after which algorithms are not timed once more."""
+TIMING = 60_000.0
+"""Milliseconds that are spent on timing the algorithms once more, about."""
 
 STATISTICS = ("mean", "median", "low", "high")
 
@@ -52,8 +52,7 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
         name: place.arrays(f"test of {name}", lambda algorithm=algorithm: on_test_problems(algorithm))
         for name, algorithm in algorithms.items()
     }
-    if sum(float(values["milliseconds"]) for values in by_algorithm.values()) * experiment.sizes["test"] < LONG:
-        by_algorithm = _timed_again(experiment, algorithms, problems, by_algorithm, place)
+    by_algorithm = _timed_again(experiment, algorithms, problems, by_algorithm, place)
     more = {
         name: place.arrays(name, lambda make=make: _on_others(experiment, make(), algorithms["learned"], seed, place))
         for name, make in experiment.more_tests.items()
@@ -66,10 +65,15 @@ def _timed_again(
     experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, values: Mapping[str, Any],
     place: RunDirectory,
 ) -> dict[str, Any]:  # fmt: skip
-    """The same values, timed once more, one algorithm right after the other, so that all have the same machine."""
+    """The same values, timed once more, one algorithm right after the other, so that all have the same machine.
+
+    On fewer problems if all would take too long.
+    """
+    enough = int(TIMING / sum(float(each["milliseconds"]) for each in values.values()))
+    some = jax.tree.map(lambda leaf: leaf[: max(1, enough)], problems)
 
     def timed() -> dict[str, Any]:
-        again = (_values(experiment, experiment.problem_class, each, problems, place) for each in algorithms.values())
+        again = (_values(experiment, experiment.problem_class, each, some, place) for each in algorithms.values())
         return {"milliseconds": [each["milliseconds"] for each in again]}
 
     found = place.arrays("timing", timed)["milliseconds"]
