@@ -29,7 +29,7 @@ def experiment() -> Experiment:
         },
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 2000},
         larger={"posterior": 2000, "held-out": 10_000, "test": 4000},
-        title="Training a network of 351 parameters on random polynomials, full batch",
+        title="Training a network on random polynomials, full batch",
         shown=64,
         quick=Quick(
             effort=0.3, candidates=10, sizes={"prior": 100, "posterior": 300, "held-out": 1000, "test": 100}, shown=32

@@ -22,13 +22,14 @@ def experiment() -> Experiment:
         horizon=2500,
         functionals=(StoppingTime(), ContractionFactor(cap=1.0), OracleCalls()),
         baselines={
+            "Adam, tuned": Adam(0.0065, beta1=0.907, beta2=0.975, stochastic=True),
             "Adam": Adam(0.02, stochastic=True),
             "Adam, published rate": Adam(0.004, stochastic=True),
-            "SGD": SGD(0.001),
+            "SGD": SGD(0.0002),
         },
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
         larger={"posterior": 12_000, "held-out": 20_000, "test": 4000},
-        title="Training a network of 351 parameters on random polynomials, mini-batches of five",
+        title="Training a network on random polynomials, mini-batches of five",
         prior=Prior(candidates=10, at_least=0.85),
         quick=Quick(
             effort=0.3, candidates=5, sizes={"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}, shown=32

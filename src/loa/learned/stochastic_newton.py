@@ -10,9 +10,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .curvature import Curvature
-from .features import split
 
 
 class StochasticNewtonState(NamedTuple):
@@ -33,7 +33,7 @@ class LearnedStochasticNewton(Algorithm):
     \[ x^{(t+1)} = x^{(t)} - \alpha\, \sigma^a\, V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top g, \qquad
        \mu = (\mu_0 + \mu_1 \ell)\, \sigma^p, \qquad \sigma = \frac{1}{1 + (t + 1)/T}. \]
 
-    Steps are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned share, times
+    Steps, computed in float32, are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned share, times
     \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of the other
     numbers, and the logits of the three memories.
     """
@@ -64,10 +64,10 @@ class LearnedStochasticNewton(Algorithm):
         slowness = 1.0 / (1.0 + time / jnp.exp(self.log_decay_time))
         damping = damping * slowness**self.damping_power
         length = slowness**self.step_power
-        step = self.curvature.coordinates(gradient) / (self.curvature.spectrum + damping) / (1 - momentum**time)
-        step = length * jnp.exp(self.log_step) * step
-        step = step / jnp.maximum(1.0, split(step)[0] / (length * jnp.exp(self.log_radius)))
-        x = state.x - self.curvature.point(step)
+        inverse = length * jnp.exp(self.log_step) / (self.curvature.spectrum + damping) / (1 - momentum**time)
+        step = inverse.astype(jnp.float32) * self.curvature.coordinates(gradient.astype(jnp.float32))
+        step = step / jnp.maximum(1.0, norm(step) / (length * jnp.exp(self.log_radius))).astype(jnp.float32)
+        x = state.x - self.curvature.point(step).astype(state.x.dtype)
         average = state.average + (1 - averaging) * slowness**self.averaging_power * (x - state.average)
         return StochasticNewtonState(x, average, gradient, loss, time)
 
