@@ -31,8 +31,8 @@ def test_help_and_list():
 def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
-        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "performance.nc", "prior.eqx",
-        "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
+        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "performance.nc",
+        "prior.eqx", "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
 
@@ -74,7 +74,8 @@ def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("in the way")
     refused = loa("run", "running-example", "--out", tmp_path / "file" / "below")
     assert refused.returncode == 1
-    assert refused.stderr.startswith("loa: could not write to") and refused.stderr.count("\n") == 1
+    assert refused.stderr.startswith("loa: could not write to")
+    assert refused.stderr.count("\n") == 1
     assert "Traceback" not in refused.stderr
 
 

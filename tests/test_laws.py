@@ -263,4 +263,6 @@ def test_loss_and_gradient_at_the_iterate_are_computed_once_per_step():
     problems = Bowls().draw(KEY, 9)
     found = loa.evaluate(loa.GradientDescent(0.1), Bowls(), problems, functionals=functionals, **options)
     iterates = loa.trajectories(loa.GradientDescent(0.1), Bowls(), problems, horizon=2, key=KEY).iterates[:, 0, 2]
-    np.testing.assert_allclose(found["first"][:, 0], jax.vmap(lambda x, p: branching(Bowls(), x, p))(iterates, problems))
+    np.testing.assert_allclose(
+        found["first"][:, 0], jax.vmap(lambda x, p: branching(Bowls(), x, p))(iterates, problems)
+    )

@@ -9,8 +9,8 @@ import pytest
 
 import loa
 from loa.experiments import running_example
-from loa.experiments.experiment import Lesson
 from loa.experiments import running_example_theory as theory
+from loa.experiments.experiment import Lesson
 
 M, L = 1.0, 10.0
 CURVATURES = np.linspace(M, L, 20_001)

@@ -126,9 +126,10 @@ class Job(eqx.Module):
     def advance(self, slot: Slot) -> Slot:
         """Look at the current state; if the trajectory has not ended with it, make one step.
 
-        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step asks
-        the class that the record remembers with. The criterion is first, as it may want the loss with the gradient. The state of
-        a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
+        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step
+        asks the class that the record remembers with. The criterion is first, for it may want loss and gradient at
+        once. The state of a trajectory that has ended is not looked at again, so it may move on: to hold it would cost
+        a pass over it.
         """
         algorithm = self.algorithm_of(slot)
         record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)

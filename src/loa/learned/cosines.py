@@ -16,8 +16,8 @@ Coefficients = Float32[Array, "height width"]
 class Cosines:
     """The orthogonal cosine basis of images of one size, even frequencies before odd ones in both directions.
 
-    Even frequencies are symmetric and odd ones antisymmetric: an image is folded in the middle, so that each half of the
-    frequencies takes a product with half of the matrix. Faster than a fast transform at the size of a photograph.
+    Even frequencies are symmetric and odd ones antisymmetric: an image is folded in the middle, so that each half of
+    the frequencies takes a product with half of the matrix. At 200 × 150 pixels this is faster than a fast transform.
     """
 
     def __init__(self, shape: tuple[int, int]):

@@ -16,7 +16,6 @@ from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .first_step import FirstStep
 
-
 BEFORE = 1e30
 """A norm that every other is smaller than."""
 
@@ -40,7 +39,7 @@ class LearnedProximalNewton(Algorithm):
 
     The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays within
     \(e^{\pm 7}\). The points where F = 0 are the solutions, whatever B is, so the system may be solved in float32: then
-    \(\mu_0\) must not be much smaller than \(10^{-5} \|B\|\). If there is a learned first step, it comes before all that.
+    \(\mu_0\) must not be much smaller than \(10^{-5} \|B\|\). If there is a learned first step, it comes first.
     One gradient and one proximal mapping per step. h is R, the first step, \(\log \mu_0, \log \mu_1\), p, and the
     logarithms of the two factors.
     """

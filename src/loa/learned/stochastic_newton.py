@@ -33,8 +33,8 @@ class LearnedStochasticNewton(Algorithm):
     \[ x^{(t+1)} = x^{(t)} - \alpha\, \sigma^a\, V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top g, \qquad
        \mu = (\mu_0 + \mu_1 \ell)\, \sigma^p, \qquad \sigma = \frac{1}{1 + (t + 1)/T}. \]
 
-    Steps, computed in float32, are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned share, times
-    \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of the other
+    Steps, computed in float32, are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned
+    share, times \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of the other
     numbers, and the logits of the three memories.
     """
 
