@@ -20,7 +20,7 @@ class Cosines:
     the frequencies takes a product with half of the matrix. At 200 × 150 pixels this is faster than a fast transform.
     """
 
-    def __init__(self, shape: tuple[int, int]):
+    def __init__(self, shape: tuple[int, ...]):
         self.bases = tuple(_basis(length) for length in shape)
 
     def coefficients(self, image: Image) -> Coefficients:

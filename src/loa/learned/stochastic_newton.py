@@ -34,8 +34,8 @@ class LearnedStochasticNewton(Algorithm):
        \mu = (\mu_0 + \mu_1 \ell)\, \sigma^p, \qquad \sigma = \frac{1}{1 + (t + 1)/T}. \]
 
     Steps, computed in float32, are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned
-    share, times \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of the other
-    numbers, and the logits of the three memories.
+    share, times \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of
+    the other numbers, and the logits of the three memories.
     """
 
     curvature: Curvature
