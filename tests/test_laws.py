@@ -130,17 +130,20 @@ def test_a_longer_draw_begins_with_the_shorter_one():
 
 
 @pytest.mark.parametrize("devices", [1, 3])
-def test_number_of_devices_changes_nothing(devices, tmp_path):
+def test_number_of_devices_changes_nothing_and_each_compiles_once(devices, tmp_path):
     script = f"""
 import sys; sys.path.insert(0, {str(__file__).rsplit("/", 1)[0]!r})
-import jax; jax.config.update("jax_enable_x64", True)
+import jax; jax.config.update("jax_enable_x64", True); jax.config.update("jax_log_compiles", True)
 import numpy, test_laws
 assert len(jax.devices()) == {devices}
 result = test_laws.run("random")
 numpy.savez({str(tmp_path / "result.npz")!r}, outcome=result.outcome, **result.values)
 """
     flags = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
-    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | flags)
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=True, env=os.environ | flags, stderr=subprocess.PIPE, text=True
+    )
+    assert done.stderr.count("Finished XLA compilation of jit(_run)") == devices
     there, here = np.load(tmp_path / "result.npz"), run("random")
     np.testing.assert_array_equal(there["outcome"], here.outcome)
     for name in here.values:

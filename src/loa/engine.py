@@ -215,12 +215,16 @@ def _compiled(job: Job, progress: Progress, patience: Any) -> Progress:
 
 
 def _nothing_yet(job: Job, width: int) -> Progress:
-    """Slots that hold nothing, and room for the results."""
+    """Slots that hold nothing, and room for the results.
+
+    On the device of the job: from elsewhere, the loop would be compiled for them, and again for what it makes of them.
+    """
     slots, outcomes = _forms(job, width)
     empty = jax.tree.map(lambda leaf: _zeros(job, leaf.shape, leaf.dtype), slots)
     room = jax.tree.map(lambda leaf: np.zeros((job.size, *leaf.shape[1:]), leaf.dtype), outcomes)
     empty = dataclasses.replace(empty, item=np.full(width, job.size, np.int32))
-    return Progress(empty, np.int32(0), room, np.float32(0))
+    (device,) = job.key.devices()
+    return jax.device_put(Progress(empty, np.int32(0), room, np.float32(0)), device)
 
 
 @eqx.filter_jit
