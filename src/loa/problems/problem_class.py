@@ -22,9 +22,9 @@ class ProblemClass(eqx.Module):
 
     Subclasses say how to draw a problem, what its loss is and where an algorithm starts. Everything is written for
     *one* problem, a pytree of arrays, and *one* point x, an array of any shape; batching is done by loa. What a class
-    knows beyond that it says by overriding one of the optional methods: `gradient`, `smooth` and `prox`,
-    `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and was
-    not given raises `MissingOracle`.
+    knows beyond that it says by overriding one of the optional methods: `gradient`, `value_and_gradient`, `smooth` and
+    `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and
+    was not given raises `MissingOracle`.
 
     Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
 
