@@ -48,6 +48,11 @@ class StartOfWholeNumbers(Bowls):
         return jnp.zeros(4, int)
 
 
+class OnlyBoth(Bowls):
+    def value_and_gradient(self, x, problem):
+        return self.loss(x, problem), problem * x
+
+
 class OnlyProx(loa.ProblemClass):
     sample, start = Bowls.sample, Bowls.start
     dimension = 4
@@ -130,6 +135,7 @@ CASES = {
     "state that changes its form": (dict(algorithm=Forgetful(0.1)), "Forgetful.step must return a state like"),
     "iterate that is no point": (dict(algorithm=Flattened(0.1)), "Flattened.iterate must return a point like"),
     "calls that cannot be counted": (dict(algorithm=Uncounted(0.1)), "use oracle.while_loop"),
+    "both without a gradient": (dict(problem_class=OnlyBoth()), "OnlyBoth has its own value_and_gradient: define also"),
     "prox without a smooth part": (dict(problem_class=OnlyProx()), "OnlyProx has a prox: define also `def smooth"),
     "one problem for a stack": (dict(problems=np.ones(4)), r"is float64\[\], where Bowls.sample gives float64\[4\]"),
     "functional that is no scalar": (dict(functionals=[VectorResult()]), "result of VectorResult 'vector' must be a"),

@@ -13,6 +13,7 @@ from classes import Backtracking, Bowls, DictBowls, LeastSquares, Noisy
 import loa
 from loa import engine
 from loa.kernels import trajectory_key
+from loa.problems.problem_class import seen_from
 
 KEY = jax.random.key(7)
 FUNCTIONALS = (
@@ -234,8 +235,22 @@ def test_what_the_algorithm_knows_is_what_would_be_computed(wrong):
         assert np.all(known.outcome == "solved")
 
 
+def test_each_width_is_compiled_once(caplog, monkeypatch):
+    widths = []
+    narrow = engine._narrow
+    monkeypatch.setattr(engine, "PATIENCE", 1.0)
+    monkeypatch.setattr(engine, "_narrow", lambda *arguments: widths.append(arguments[-1]) or narrow(*arguments))
+    problem_class = Bowls(dimension=7)
+    options = dict(criterion=loa.loss_below(1e-6), horizon=400, key=KEY, width=16)
+    with jax.log_compiles(), caplog.at_level("WARNING"):
+        loa.evaluate(loa.GradientDescent(0.5), problem_class, problem_class.draw(KEY, 32), **options)
+    compiled = [r for r in caplog.records if "Finished XLA compilation of jit(_run)" in r.getMessage()]
+    assert len(widths) >= 2
+    assert len(compiled) == 1 + len(widths)
+
+
 def test_loss_and_gradient_at_the_iterate_are_computed_once_per_step():
-    """Although criterion, functionals and step all ask for them; also where one asks inside of a branch."""
+    """Although criterion, functionals and step all ask for them."""
     asked = []
 
     class Counted(Bowls):
@@ -247,13 +262,9 @@ def test_loss_and_gradient_at_the_iterate_are_computed_once_per_step():
             asked.append("loss")
             return super().loss(x, problem)
 
-    def branching(problem_class, x, problem):
-        inside = lambda: jnp.sum(problem_class.gradient(x, problem) ** 2) + problem_class.loss(x, problem)  # noqa: E731
-        return jax.lax.cond(x[0] > 0.5, inside, lambda: 0.0)
-
     job = engine.Job(
         loa.GradientDescent(0.1), None, Counted(), Counted().draw(KEY, 3), jnp.arange(3), KEY,
-        loa.gradient_norm_below(1e-3) & loa.loss_below(1e-3), (loa.StoppingTime(), loa.ContractionFactor(cap=1.0)),
+        loa.loss_below(1e-3) & loa.gradient_norm_below(1e-3), (loa.StoppingTime(), loa.ContractionFactor(cap=1.0)),
         horizon=5, num_candidates=None, replicates=1,
     )  # fmt: skip
     slot = jax.eval_shape(job.begin, jnp.zeros((), jnp.int32))
@@ -261,11 +272,19 @@ def test_loss_and_gradient_at_the_iterate_are_computed_once_per_step():
     jax.eval_shape(job.advance, slot)
     assert asked == ["both", "loss"]  # the second inside of the first
 
-    options = dict(criterion=loa.gradient_norm_below(1e-3), horizon=5, key=KEY)
-    functionals = [loa.Gap(step=2, gap=branching, name="first"), loa.Gap(step=2)]
-    problems = Bowls().draw(KEY, 9)
-    found = loa.evaluate(loa.GradientDescent(0.1), Bowls(), problems, functionals=functionals, **options)
-    iterates = loa.trajectories(loa.GradientDescent(0.1), Bowls(), problems, horizon=2, key=KEY).iterates[:, 0, 2]
-    np.testing.assert_allclose(
-        found["first"][:, 0], jax.vmap(lambda x, p: branching(Bowls(), x, p))(iterates, problems)
-    )
+
+def test_what_is_asked_inside_of_a_branch_stays_there():
+    problem_class, problem = Bowls(), Bowls().sample(KEY)
+
+    @jax.jit
+    def asked(x):
+        there = seen_from(problem_class, x, problem)
+        inside = jax.lax.cond(x[0] > 0, lambda: there.loss(x, problem) + there.gradient(x, problem)[0], lambda: 0.0)
+        return inside, there.loss(x, problem), there.gradient(x, problem)
+
+    x = jnp.arange(1.0, 5.0)
+    inside, loss, gradient = asked(x)
+    assert_close = np.testing.assert_allclose
+    assert_close(loss, problem_class.loss(x, problem))
+    assert_close(gradient, problem_class.gradient(x, problem))
+    assert_close(inside, loss + gradient[0])

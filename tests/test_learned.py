@@ -231,6 +231,22 @@ def test_quasi_newton_makes_bfgs_steps_in_the_learned_curvature(dense, memory, b
     assert len(pairs) - len(good) == bad_pairs
 
 
+def test_a_step_that_float32_cannot_measure_is_still_as_long_as_the_radius():
+    class Steep(loa.ProblemClass):
+        def sample(self, key):
+            return jnp.zeros(())
+
+        def loss(self, x, problem):
+            return 0.25 * jnp.sum(x**4)
+
+        def start(self, problem, key):
+            return jnp.full(3, 1e7)
+
+    algorithm = LearnedQuasiNewton(DiagonalCurvature(jnp.ones(3)), -5.0, -50.0, 0.0, 0.0, 3.0)
+    path = points(algorithm, Steep(), jnp.zeros(()), jnp.full(3, 1e7), 3)
+    assert_allclose([norm(after - x) for x, after in pairwise(path)], np.exp(3.0), rtol=1e-4)
+
+
 def test_dense_curvature_is_the_matrix_without_negative_eigenvalues():
     root = np.random.default_rng(1).normal(size=(6, 4))
     for matrix in (root @ root.T, root @ root.T - np.eye(6)):

@@ -1,5 +1,7 @@
 """Saved algorithms: the same after a round trip, whole or not at all, and those that ship."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -50,6 +52,17 @@ def test_a_damaged_file_is_named(tmp_path):
     loa.save(path, loa.GradientDescent(0.1))
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match=r"algorithm\.eqx is not an algorithm saved by loa"):
+        loa.load(path)
+
+
+def test_a_file_of_another_version_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "algorithm.eqx"
+    loa.save(path, loa.HeavyBall(0.1, 0.9))
+    kept = [field for field in dataclasses.fields(loa.HeavyBall) if field.name != "momentum"]
+    with monkeypatch.context() as patch:
+        patch.setattr("loa.saving.dataclasses.fields", lambda node: kept)
+        loa.save(path, loa.HeavyBall(0.1, 0.9))
+    with pytest.raises(ValueError, match="another version of loa: its HeavyBall has no momentum"):
         loa.load(path)
 
 

@@ -116,6 +116,8 @@ def _check_problem_class(job: Job) -> None:
         _overrides(problem_class, "smooth") or _overrides(problem_class, "gradient")
     ):
         raise TypeError(f"{name} has a prox: define also `def smooth(self, x, problem)`, the loss without that part.")
+    if _overrides(problem_class, "value_and_gradient") and not _overrides(problem_class, "gradient"):
+        raise TypeError(f"{name} has its own value_and_gradient: define also `def gradient(self, x, problem)`.")
     gradient = problem_class.gradient(x0, problem)
     if gradient.shape != x0.shape:
         raise ValueError(

@@ -84,7 +84,10 @@ def _run(
     if setting.name == "running-example":
         from .experiments.running_example_run import check_claims
 
-        check_claims(setting, results, directory, console)
+        try:
+            check_claims(setting, results, directory, console)
+        except KeyboardInterrupt:
+            _fail("interrupted before the claims were checked; add --overwrite to run it again.")
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
 
 

@@ -127,15 +127,14 @@ class Job(eqx.Module):
         """Look at the current state; if the trajectory has not ended with it, make one step.
 
         Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step
-        asks the class that the record remembers with. The criterion is first, for it may want loss and gradient at
-        once. The state of a trajectory that has ended is not looked at again, so it may move on: to hold it would cost
-        a pass over it.
+        asks the class that the record remembers with, unless that is from what the algorithm knows by itself. The state
+        of a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
         """
         algorithm = self.algorithm_of(slot)
         record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)
-        fulfilled, finite = record.gap(self.criterion), jnp.isfinite(record.gap(gaps.loss))
+        finite = jnp.isfinite(record.gap(gaps.loss))
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & fulfilled
+        solved_now = unsolved & finite & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             _where(
@@ -146,7 +145,8 @@ class Job(eqx.Module):
         solved = stopping_time >= 0
         goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
 
-        oracle = Oracle(record.problem_class, slot.problem, slot.calls, running=slot.active & goes_on)
+        seen = record.problem_class if algorithm.known(slot.state) is None else self.problem_class
+        oracle = Oracle(seen, slot.problem, slot.calls, running=slot.active & goes_on)
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
         state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
         looked = (folds, stopping_time, finite)
@@ -244,7 +244,7 @@ def _narrow(progress: Progress, active: np.ndarray, width: int) -> Progress:
     """Move the trajectories still in flight to fewer slots."""
     kept = np.argsort(~active, stable=True)[:width]
     slots = jax.tree.map(lambda leaf: leaf[kept], progress.slots)
-    return progress._replace(slots=slots, idle=np.float32(0))
+    return progress._replace(slots=slots, idle=jax.device_put(np.float32(0), progress.idle.sharding))
 
 
 @eqx.filter_jit(donate="all-except-first")

@@ -99,7 +99,13 @@ def _rebuild(node: Any, arrays: dict[str, np.ndarray]) -> Any:
     if "array" in node:
         return jnp.asarray(arrays[f"array_{node['array']}"])
     if "class" in node:
-        module = object.__new__(_class(node["class"]))
+        kind = _class(node["class"])
+        lacking = {field.name for field in dataclasses.fields(kind)} - set(node["fields"])
+        if lacking:
+            raise ValueError(
+                f"the file is from another version of loa: its {kind.__name__} has no {', '.join(sorted(lacking))}."
+            )
+        module = object.__new__(kind)
         for name, field in node["fields"].items():
             object.__setattr__(module, name, _rebuild(field, arrays))
         return jax.tree.map(lambda leaf: leaf, module)

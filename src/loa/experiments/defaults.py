@@ -78,7 +78,7 @@ def learn_proximal(lesson: Lesson) -> Algorithm:
         problem_class, lesson.problems(SAMPLE), teacher=fista, times=[0, TEACHER_STEPS], key=lesson.key
     )
     factor, top = factor_of(matrix), float(np.log(np.linalg.norm(matrix, 2) + 1e-30))
-    problems = lesson.problems(5 * len(matrix))
+    problems = lesson.problems(max(2 * len(matrix) + 2, lesson.times(5 * len(matrix))))
     jump = first_step(problem_class, problems, teacher=fista, steps=lesson.experiment.horizon, key=lesson.key)
 
     def make(floor: float, **numbers: float) -> LearnedProximalNewton:

@@ -112,7 +112,8 @@ class LearnedQuasiNewton(Algorithm):
         damping = jnp.exp(self.log_floor) + jnp.exp(self.log_damping + self.power * jnp.log(jnp.maximum(loss, 1e-30)))
         first = (1.0 / (self.curvature.spectrum + damping)).astype(jnp.float32)
         step = jnp.exp(self.log_step).astype(jnp.float32) * pairs.direction(gradient, first)
-        step = step / jnp.maximum(1.0, norm(step) / jnp.exp(self.log_radius).astype(jnp.float32))
+        too_long = jnp.maximum(1.0, norm(step.astype(state.x.dtype)) / jnp.exp(self.log_radius))
+        step = step / too_long.astype(jnp.float32)
         x = state.x + self.curvature.point(step).astype(state.x.dtype)
         return QuasiNewtonState(x, gradient, step, pairs, state.time + 1)
 

@@ -21,14 +21,18 @@ def first_step(
 ) -> FirstStep:
     """The affine function of the gradient at the start that comes closest to where a teacher gets in so many steps.
 
-    In the mean square over the problems, of which there should be several times as many as coordinates.
+    In the mean square over the problems, of which there should be several times as many as coordinates. Problems on
+    which the teacher diverges are left out.
     """
     check_key(key)
     gradients, moves = map(np.asarray, _starts_and_moves(problem_class, problems, teacher, steps, key))
-    if moves.ndim != 2 or not np.isfinite(moves).all():
-        raise ValueError("a first step is for points that are vectors, and a teacher that does not diverge.")
-    inputs = np.hstack([gradients, np.ones((len(gradients), 1))])
-    coefficients = np.linalg.lstsq(inputs, moves, rcond=1e-8)[0]
+    if moves.ndim != 2:
+        raise ValueError(f"a first step is for points that are vectors, got points of shape {moves.shape[1:]}.")
+    good = np.isfinite(moves).all(axis=1)
+    if good.sum() <= moves.shape[1]:
+        raise ValueError(f"the teacher must arrive on more than {moves.shape[1]} problems, but did on {good.sum()}.")
+    inputs = np.hstack([gradients[good], np.ones((good.sum(), 1))])
+    coefficients = np.linalg.lstsq(inputs, moves[good], rcond=1e-8)[0]
     return FirstStep(jnp.asarray(coefficients[:-1].T), jnp.asarray(coefficients[-1]))
 
 

@@ -74,7 +74,7 @@ class ProblemClass(eqx.Module):
         return jax.grad(self.smooth)(x, problem)
 
     def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
-        """Loss and gradient. Override it where the two have more in common than automatic differentiation can see."""
+        """Loss and gradient. Override it, with `gradient`, where the two have more in common than JAX can see."""
         own = type(self)
         if own.smooth is ProblemClass.smooth and own.gradient is ProblemClass.gradient:
             return jax.value_and_grad(self.loss)(x, problem)
@@ -117,33 +117,32 @@ def seen_from(
 ) -> ProblemClass:
     """The same class, except that loss and gradient of this problem at this point are computed at most once.
 
-    Not at all if they are known. XLA would notice some of what is asked twice, but not all of it inside of loops.
+    Not at all if they are known. XLA would notice some of what is asked twice, but not all of it inside of loops. A
+    gradient that nobody asks for is not computed either, once it is compiled.
     """
     home = get_opaque_trace_state(convention="nnx")
     memory: list[tuple[Scalar, Any]] = [] if known is None else [known]
-    value: list[Scalar] = []
-
-    def remember(where: list[Any], found: Any) -> Any:
-        if get_opaque_trace_state(convention="nnx") == home:  # what is computed in a loop must not leave it
-            where.append(found)
-        return found
 
     def here(y: Any, p: Any) -> bool:
         return y is x and p is problem
 
+    def at_home() -> bool:
+        """What is computed inside of a loop must not leave it."""
+        return get_opaque_trace_state(convention="nnx") == home
+
     def value_and_gradient(y: Any, p: Any) -> tuple[Scalar, Any]:
-        if not here(y, p):
-            return problem_class.value_and_gradient(y, p)
-        return memory[0] if memory else remember(memory, problem_class.value_and_gradient(y, p))
+        if here(y, p) and memory:
+            return memory[0]
+        found = problem_class.value_and_gradient(y, p)
+        if here(y, p) and at_home():
+            memory.append(found)
+        return found
 
     def gradient(y: Any, p: Any) -> Any:
         return value_and_gradient(y, p)[1] if here(y, p) else problem_class.gradient(y, p)
 
     def loss(y: Any, p: Any) -> Scalar:
-        if here(y, p) and (memory or value):
-            return memory[0][0] if memory else value[0]
-        found = problem_class.loss(y, p)
-        return remember(value, found) if here(y, p) else found
+        return value_and_gradient(y, p)[0] if here(y, p) and (memory or at_home()) else problem_class.loss(y, p)
 
     there = copy.copy(problem_class)
     vars(there).update(loss=loss, gradient=gradient, value_and_gradient=value_and_gradient)
