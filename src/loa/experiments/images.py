@@ -30,7 +30,7 @@ def experiment() -> Experiment:
         },
         sizes={"prior": 500, "posterior": 500, "test": 250, "validation": 250, "held-out": 500},
         larger={"posterior": 1200, "held-out": 2000, "test": 500},
-        title="Restoration of blurred and noisy photographs, 200 × 150 pixels, with smoothed total variation",
+        title="Restoration of blurred and noisy photographs",
         prior=Prior(candidates=10, chains=2, batch=2, thinning=10, at_least=0.95),
         quick=Quick(
             effort=0.5, candidates=3, sizes={"prior": 24, "posterior": 120, "held-out": 120, "test": 48}, shown=8
