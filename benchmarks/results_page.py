@@ -17,8 +17,8 @@ HEAD = """# Results
 Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each,
 kept in `docs/results`. All numbers are on test problems that nothing else has seen; unsolved ones count as the horizon.
 *Published* is what the authors report, partly under other criteria, as noted. Times per problem are those of a batch
-divided by its size, on the machine named, which did other work at the same time: they are rough. [Baselines](baselines.md)
-has tuned versions of more classical methods, on 250 problems each.
+divided by its size, on the machine named, which did other work at the same time: they are rough.
+[Baselines](baselines.md) has tuned versions of more classical methods, on 250 problems each.
 """
 
 
