@@ -81,13 +81,11 @@ def _run(
     order = Order(setting if pretrained else setting.at(preset), preset, seed, pretrained, _command())
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
     _tell(results, console)
-    if setting.name == "running-example":
-        from .experiments.running_example_run import check_claims
-
+    if setting.afterwards is not None:
         try:
-            check_claims(setting, results, directory, console)
+            setting.afterwards(setting, results, directory, console)
         except KeyboardInterrupt:
-            _fail("interrupted before the claims were checked; add --overwrite to run it again.")
+            _fail("interrupted after the report was written; add --overwrite to run it again.")
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
 
 

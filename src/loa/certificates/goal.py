@@ -93,14 +93,17 @@ class Goal(ABC):
 
     def shares(self, values: Any) -> Array:
         """One number in [0, 1] per problem, whose mean decides: what an any-time bound is made from."""
-        raise ValueError(
-            f"there is no any-time bound for {type(self).__name__}: use Mean, Probability, Tail or CVaR, or fix the "
-            "number of problems beforehand."
-        )
+        raise self._without_anytime_bound()
 
     def from_share(self, upper: float) -> float:
         """The bound that an upper bound on the mean of `shares` gives."""
-        raise NotImplementedError
+        raise self._without_anytime_bound()
+
+    def _without_anytime_bound(self) -> ValueError:
+        return ValueError(
+            f"there is no any-time bound for {type(self).__name__}: use Mean, Probability, Tail or CVaR, or fix the "
+            "number of problems beforehand."
+        )
 
 
 def share_at_cap(values: Array, cap: float) -> float:

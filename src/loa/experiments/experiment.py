@@ -21,6 +21,9 @@ from ..problems.problem_class import ProblemClass
 
 if TYPE_CHECKING:
     import xarray
+    from rich.console import Console
+
+    from ..results import Results
 
 ROLES = ("training", "prior", "posterior", "validation", "test", "held-out", "fresh")
 
@@ -81,6 +84,7 @@ class Experiment:
         more_tests: other problem classes to test on; no certificate speaks of them.
         notes: what a reader of the certificates must know.
         pictures: makes examples to look at.
+        afterwards: what a run does when all else is done, with the results and the directory they are in.
     """
 
     name: str
@@ -104,6 +108,7 @@ class Experiment:
     more_tests: Mapping[str, Callable[[], ProblemClass]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     pictures: Pictures | None = None
+    afterwards: Callable[[Experiment, Results, Path, Console], None] | None = None
 
     def at(self, preset: str) -> Experiment:
         """The experiment at a preset: "paper" in full, "quick" with less of everything."""

@@ -62,7 +62,14 @@ def experiment() -> Experiment:
         gap=distance,
         prior=Prior(candidates=20),
         learned={"loa": learn},
+        afterwards=_check_claims,
     )
+
+
+def _check_claims(*arguments: Any) -> None:
+    from .running_example_claims import check_claims  # which draws
+
+    check_claims(*arguments)
 
 
 def relative_squared_error(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:

@@ -22,6 +22,7 @@ def experiment() -> Experiment:
         horizon=2500,
         functionals=(StoppingTime(), ContractionFactor(cap=1.0), OracleCalls()),
         baselines={
+            # by `loa.tune`, see docs/baselines.md
             "Adam, tuned": Adam(0.0065, beta1=0.907, beta2=0.975, stochastic=True),
             "Adam": Adam(0.02, stochastic=True),
             "Adam, published rate": Adam(0.004, stochastic=True),

@@ -70,13 +70,12 @@ def _placed(values: Float32[Array, " m"], rows: Int[Array, " m"]) -> Float32[Arr
 
 
 class QuasiNewtonState(NamedTuple):
-    """The point; gradient and step there, in the coordinates of the curvature; pairs; and the number of steps made."""
+    """The point; the last gradient and step, in the coordinates of the curvature; and pairs of these."""
 
     x: Float[Array, " d"]
     gradient: Float[Array, " d"]
     step: Float[Array, " d"]
     pairs: Pairs
-    time: Int[Array, ""]
 
 
 class LearnedQuasiNewton(Algorithm):
@@ -103,7 +102,7 @@ class LearnedQuasiNewton(Algorithm):
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> QuasiNewtonState:
         zero = jnp.zeros(x0.size, jnp.float32)
-        return QuasiNewtonState(x0, zero, zero, Pairs.none(self.memory, x0.size), jnp.zeros((), jnp.int32))
+        return QuasiNewtonState(x0, zero, zero, Pairs.none(self.memory, x0.size))
 
     def step(self, oracle: Oracle, state: QuasiNewtonState, key: Key[Array, ""]) -> QuasiNewtonState:
         loss, gradient = oracle.value_and_gradient(state.x)
@@ -115,7 +114,7 @@ class LearnedQuasiNewton(Algorithm):
         too_long = jnp.maximum(1.0, norm(step.astype(state.x.dtype)) / jnp.exp(self.log_radius))
         step = step / too_long.astype(jnp.float32)
         x = state.x + self.curvature.point(step).astype(state.x.dtype)
-        return QuasiNewtonState(x, gradient, step, pairs, state.time + 1)
+        return QuasiNewtonState(x, gradient, step, pairs)
 
     def iterate(self, state: QuasiNewtonState) -> Float[Array, " d"]:
         return state.x
