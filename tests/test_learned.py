@@ -262,7 +262,7 @@ def test_dense_curvature_is_the_matrix_without_negative_eigenvalues():
 def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
     problem_class, problem, (A, b, weight, beta) = small_lasso()
     B, eye = 0.2 * A.T @ A + 0.1 * np.eye(9), np.eye(9)
-    algorithm = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4)
+    algorithm = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4, sweeps=0)
     caution, before, grown = 0.0, np.inf, []
     for x, after in pairwise(points(algorithm, problem_class, problem, problem_class.start_point, 10)):
         ahead = x - beta * A.T @ (A @ x - b)
@@ -286,6 +286,29 @@ def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
     assert_allclose(points(algorithm, problem_class, problem, problem_class.start_point, 60)[-1], solution, atol=1e-10)
 
 
+def test_sweeps_of_proximal_newton_are_admm_on_the_model_and_rest_at_solutions():
+    problem_class, problem, (A, b, weight, _) = small_lasso()
+    B, rho, relaxation = 0.8 * A.T @ A + 0.1 * np.eye(9), 0.7, 1.6
+    plain = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4, sweeps=0)
+    algorithm = dataclasses.replace(plain, log_penalty=jnp.log(rho), relaxation=jnp.asarray(relaxation), sweeps=3)
+    start = np.asarray(problem_class.start_point)
+    z, gradient = points(plain, problem_class, problem, start, 1)[-1], A.T @ (A @ start - b)
+    u = -(gradient + B @ (z - start)) / rho
+    for _ in range(3):
+        w = np.linalg.solve(B + rho * np.eye(9), B @ start - gradient + rho * (z - u))  # minimizes the smooth part
+        relaxed = relaxation * w + (1 - relaxation) * z
+        z = np.sign(relaxed + u) * np.maximum(np.abs(relaxed + u) - weight / rho, 0)
+        u = u + relaxed - z
+    after = points(algorithm, problem_class, problem, start, 1)[-1]
+    assert_allclose(after, z, atol=1e-4 * norm(z))  # systems are solved in float32
+
+    solution = points(loa.FISTA(), problem_class, problem, start, 3000)[-1]
+    for factor in factor_of(B), factor_of(np.eye(9) + 1.0):
+        path = points(eqx.tree_at(lambda a: a.factor, algorithm, factor), problem_class, problem, solution, 20)
+        assert_allclose(path, np.broadcast_to(solution, path.shape), rtol=0, atol=1e-10)
+    assert_allclose(points(algorithm, problem_class, problem, start, 60)[-1], solution, atol=1e-10)
+
+
 @pytest.mark.parametrize("shape", [(24, 18), (7, 5), (6, 9)])
 def test_cosines_are_the_transform_with_even_frequencies_first(shape):
     image, basis = np.random.default_rng(0).normal(size=shape), Cosines(shape)
@@ -307,12 +330,13 @@ def test_first_step_is_the_least_squares_fit_and_comes_first():
     fit = np.linalg.lstsq(inputs, ends - start, rcond=1e-8)[0]
     assert_allclose(jump(gradients[0]), inputs[0] @ fit, rtol=1e-6)
 
-    plain = LearnedProximalNewton(np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0)
+    plain = LearnedProximalNewton(np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0, sweeps=0)
     jumping = dataclasses.replace(plain, first_step=jump)
     problem = one(problems, 0)
     path = points(jumping, problem_class, problem, start, 5)
     assert_allclose(path[1], start + jump(gradients[0]), rtol=1e-9)
-    assert_allclose(path[1:], points(plain, problem_class, problem, path[1], 4), rtol=1e-4)
+    later = dataclasses.replace(plain, log_damping=jnp.asarray(-1.0))  # the first step has made it less cautious
+    assert_allclose(path[1:], points(later, problem_class, problem, path[1], 4), rtol=1e-4)
 
 
 def test_stochastic_newton_is_damped_momentum_and_shows_its_average():
@@ -397,7 +421,7 @@ def test_oracle_calls_of_a_step():
         (learned.LearnedNetworkTraining, (), NetworkTraining(), value, both),
         (learned.LearnedStochasticTraining, (), StochasticNetworkTraining(), none, one_batch),
         (LearnedQuasiNewton, (ones, 0.0, 0.0, 1.0), NetworkTraining(), none, both),
-        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 1, 0)),
+        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 9, 0)),
         (learned.LearnedSpectralQuasiNewton, (0.0, 0.0), images, none, Calls(0, 1, 0, 0)),
         (learned.LearnedStochasticNewton, (ones, *[0.0] * 8), StochasticNetworkTraining(), none, one_batch),
     ):

@@ -52,10 +52,12 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
     jump = first_step(problem_class, lesson.problems(1000), teacher=fista, steps=600, key=lesson.key)
     space = {
         "log_floor": (-9.0, -5.0),
-        "log_damping": (-1.0, 3.0),
+        "log_damping": (-3.0, 3.0),
         "power": (0.5, 2.5),
         "log_up": (0.0, 2.0),
         "log_down": (-1.2, 0.0),
+        "log_penalty": (-1.0, 2.0),
+        "relaxation": (1.0, 1.95),
     }
     return tuned(  # pyright: ignore[reportReturnType]
         lesson,
