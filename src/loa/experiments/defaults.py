@@ -83,7 +83,11 @@ def learn_proximal(lesson: Lesson) -> Algorithm:
 
     def make(floor: float, penalty: float, **numbers: float) -> LearnedProximalNewton:
         return LearnedProximalNewton(
-            factor, log_floor=top + floor, log_penalty=top + penalty, **numbers, first_step=jump
+            factor,
+            log_floor=top + floor,
+            log_penalty=top + penalty,
+            first_step=jump,
+            **numbers,  # pyright: ignore[reportArgumentType]
         )
 
     space = {

@@ -16,6 +16,7 @@ from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .first_step import FirstStep
 
+
 class ProximalNewtonState(NamedTuple):
     """The point, the norm of the proximal residual at the one before, and the logarithm of the caution."""
 
