@@ -262,7 +262,7 @@ def test_dense_curvature_is_the_matrix_without_negative_eigenvalues():
 def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
     problem_class, problem, (A, b, weight, beta) = small_lasso()
     B, eye = 0.2 * A.T @ A + 0.1 * np.eye(9), np.eye(9)
-    algorithm = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4, sweeps=0)
+    algorithm = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4)
     caution, before, grown = 0.0, np.inf, []
     for x, after in pairwise(points(algorithm, problem_class, problem, problem_class.start_point, 10)):
         ahead = x - beta * A.T @ (A @ x - b)
@@ -289,7 +289,7 @@ def test_proximal_newton_solves_the_damped_system_and_rests_at_solutions():
 def test_sweeps_of_proximal_newton_are_admm_on_the_model_and_rest_at_solutions():
     problem_class, problem, (A, b, weight, _) = small_lasso()
     B, rho, relaxation = 0.8 * A.T @ A + 0.1 * np.eye(9), 0.7, 1.6
-    plain = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4, sweeps=0)
+    plain = LearnedProximalNewton(factor_of(B), np.log(1e-3), np.log(0.5), 0.6, 0.7, -0.4)
     algorithm = dataclasses.replace(plain, log_penalty=jnp.log(rho), relaxation=jnp.asarray(relaxation), sweeps=3)
     start = np.asarray(problem_class.start_point)
     z, gradient = points(plain, problem_class, problem, start, 1)[-1], A.T @ (A @ start - b)
@@ -330,7 +330,7 @@ def test_first_step_is_the_least_squares_fit_and_comes_first():
     fit = np.linalg.lstsq(inputs, ends - start, rcond=1e-8)[0]
     assert_allclose(jump(gradients[0]), inputs[0] @ fit, rtol=1e-6)
 
-    plain = LearnedProximalNewton(np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0, sweeps=0)
+    plain = LearnedProximalNewton(np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0)
     jumping = dataclasses.replace(plain, first_step=jump)
     problem = one(problems, 0)
     path = points(jumping, problem_class, problem, start, 5)
@@ -421,7 +421,8 @@ def test_oracle_calls_of_a_step():
         (learned.LearnedNetworkTraining, (), NetworkTraining(), value, both),
         (learned.LearnedStochasticTraining, (), StochasticNetworkTraining(), none, one_batch),
         (LearnedQuasiNewton, (ones, 0.0, 0.0, 1.0), NetworkTraining(), none, both),
-        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 9, 0)),
+        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 1, 0)),
+        (partial(LearnedProximalNewton, sweeps=3), (np.eye(9), *[0.0] * 5), lasso, none, Calls(0, 1, 4, 0)),
         (learned.LearnedSpectralQuasiNewton, (0.0, 0.0), images, none, Calls(0, 1, 0, 0)),
         (learned.LearnedStochasticNewton, (ones, *[0.0] * 8), StochasticNetworkTraining(), none, one_batch),
     ):

@@ -81,18 +81,12 @@ def learn_proximal(lesson: Lesson) -> Algorithm:
     problems = lesson.problems(max(2 * len(matrix) + 2, lesson.times(5 * len(matrix))))
     jump = first_step(problem_class, problems, teacher=fista, steps=lesson.experiment.horizon, key=lesson.key)
 
-    def make(floor: float, penalty: float, **numbers: float) -> LearnedProximalNewton:
-        return LearnedProximalNewton(
-            factor,
-            log_floor=top + floor,
-            log_penalty=top + penalty,
-            first_step=jump,
-            **numbers,  # pyright: ignore[reportArgumentType]
-        )
+    def make(floor: float, **numbers: float) -> LearnedProximalNewton:
+        return LearnedProximalNewton(factor, log_floor=top + floor, first_step=jump, **numbers)  # pyright: ignore
 
     space = {
         "floor": (-11.5, -6.0), "log_damping": (-4.0, 3.0), "power": (0.2, 2.0), "log_up": (0.0, 2.0),
-        "log_down": (-1.2, 0.0), "penalty": (-5.0, 1.0), "relaxation": (1.0, 1.95),
+        "log_down": (-1.2, 0.0),
     }  # fmt: skip
     return tuned(lesson, make, space, problems=64, candidates=64)
 

@@ -61,7 +61,7 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
     }
     return tuned(  # pyright: ignore[reportReturnType]
         lesson,
-        lambda **numbers: LearnedProximalNewton(factor, **numbers, first_step=jump),
+        lambda **numbers: LearnedProximalNewton(factor, **numbers, first_step=jump, sweeps=8),
         space,
         problems=128,
         candidates=128,

@@ -35,10 +35,11 @@ class LearnedProximalNewton(Algorithm):
        \mu = \mu_0 + \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
 
     The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays within
-    \(e^{\pm 7}\). If there is a learned first step, it is the first d. From \(x^{(t)} + d\) on, some sweeps of the
+    \(e^{\pm 7}\). If there is a learned first step, it is the first d. From \(x^{(t)} + d\) on, `sweeps` of the
     Douglas-Rachford method (ADMM) with a learned penalty ρ and relaxation minimize the model
     \(\langle \nabla h(x^{(t)}), z - x^{(t)} \rangle + \frac12 \|R (z - x^{(t)})\|^2 + g(z)\). They find out which
-    coordinates are zero, which Newton's method is bad at; it is good at the rest, which they are bad at.
+    coordinates are zero, which Newton's method is bad at; it is good at the rest, which they are bad at. This pays
+    where problems share their curvature.
 
     The points that such a step does not move are the solutions, whatever B is, so the systems may be solved in float32:
     then \(\mu_0\) must not be much smaller than \(10^{-5} \|B\|\). The rows of R are orthogonal, as `factor_of` makes
@@ -55,7 +56,7 @@ class LearnedProximalNewton(Algorithm):
     log_penalty: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=0.0)
     relaxation: Float[Array, ""] = eqx.field(converter=jnp.asarray, default=1.0)
     first_step: FirstStep | None = None
-    sweeps: int = eqx.field(static=True, default=8)
+    sweeps: int = eqx.field(static=True, default=0)
 
     def init(self, oracle: Oracle, x0: Float[Array, " d"]) -> ProximalNewtonState:
         return ProximalNewtonState(x0, jnp.full((), jnp.inf, x0.dtype), jnp.zeros((), x0.dtype))
