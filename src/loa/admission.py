@@ -65,8 +65,15 @@ def _check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
 def check_job(job: Job) -> int:
     """Refuse a job whose parts do not fit together; return how many bytes a slot takes."""
     _warn_of_unknown_optimum(job)
-    leaves, structure = jax.tree.flatten(eqx.filter_eval_shape(lambda job: job, job))
-    return _check_forms(structure, tuple(leaves))
+    leaves, structure = jax.tree.flatten(job)
+    return _check_forms(structure, tuple(map(_form, leaves)))
+
+
+def _form(leaf: Any) -> Any:
+    """Shape and type in the place of an array; anything else as it is."""
+    if not isinstance(leaf, jax.Array | np.ndarray):
+        return leaf
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
 
 
 @lru_cache(maxsize=64)
@@ -211,9 +218,7 @@ def _warn_of_unknown_optimum(job: Job) -> None:
 def warn_of_precision(job: Job) -> None:
     """Warn of a criterion that floating-point numbers of the class cannot resolve."""
     thresholds = job.criterion.thresholds()
-    for threshold, gap in zip(
-        thresholds, _gaps_at_start(job.problem_class, _first_problem(job), job.key, thresholds), strict=True
-    ):
+    for threshold, gap in zip(thresholds, _gaps_at_start(job, thresholds), strict=True):
         scale = 1.0 if threshold.gap is gaps.loss else max(1.0, abs(float(gap)))  # a small loss may be a square
         resolution = float(jnp.finfo(gap.dtype).eps) * scale
         if np.isfinite(scale) and threshold.tolerance < resolution:
@@ -228,9 +233,10 @@ def warn_of_precision(job: Job) -> None:
 
 
 @eqx.filter_jit
-def _gaps_at_start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""], thresholds: Any) -> list[Scalar]:
-    x0 = jnp.asarray(problem_class.start(problem, key))
-    return [jnp.asarray(threshold.gap(problem_class, x0, problem)) for threshold in thresholds]
+def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
+    problem = _first_problem(job)
+    x0 = jnp.asarray(job.problem_class.start(problem, job.key))
+    return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]
 
 
 def _largest_array(jaxpr: Any, own: Sequence[Any]) -> int:

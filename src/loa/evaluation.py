@@ -7,6 +7,7 @@ import threading
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -178,12 +179,16 @@ def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
         return [job]
     parts = []
     for start, device in enumerate(devices[: len(job.indices)]):
-        every = slice(start, None, len(devices))
-        problems = jax.tree.map(lambda leaf, every=every: leaf[every], job.problems)
-        own = dataclasses.replace(job, problems=problems, indices=job.indices[every])
+        problems, indices = _every((job.problems, job.indices), start, len(devices))
+        own = dataclasses.replace(job, problems=problems, indices=indices)
         arrays, rest = eqx.partition(own, eqx.is_array)
         parts.append(eqx.combine(jax.device_put(arrays, device), rest))
     return parts
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _every(tree: Any, start: int, step: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[start::step], tree)
 
 
 def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> tuple[list[Outcome], float]:

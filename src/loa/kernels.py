@@ -40,9 +40,15 @@ def initial(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, key
 
 def in_precision_of_problems(algorithm: Any, problem_class: ProblemClass, problems: Any) -> Any:
     """The algorithm, or stack of algorithms, with its parameters in the precision of the points it will work on."""
-    first = jax.tree.map(lambda leaf: leaf[0], problems)
-    dtype = jax.eval_shape(lambda: jnp.asarray(problem_class.start(first, jax.random.key(0)))).dtype
+    dtype = _some_coordinate(problem_class, problems).dtype
     return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, algorithm)
+
+
+@eqx.filter_jit
+def _some_coordinate(problem_class: ProblemClass, problems: Any) -> Array:
+    """A number like those of the points. Under `jit` only so that its type is worked out once."""
+    first = jax.tree.map(lambda leaf: leaf[0], problems)
+    return jnp.zeros((), jnp.asarray(problem_class.start(first, jax.random.key(0))).dtype)
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
