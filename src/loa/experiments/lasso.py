@@ -29,7 +29,7 @@ def experiment() -> Experiment:
             "ISTA": ProximalGradient(),
         },
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 4000, "held-out": 10_000, "test": 2000},
+        larger={"posterior": 20_000, "held-out": 40_000, "test": 10_000},
         title="Sparse recovery: LASSO with a fixed 35 × 70 matrix",
         quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, "held-out": 2000}),
         published={
@@ -61,7 +61,7 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
     }
     return tuned(  # pyright: ignore[reportReturnType]
         lesson,
-        lambda **numbers: LearnedProximalNewton(factor, **numbers, first_step=jump, sweeps=8),
+        lambda **numbers: LearnedProximalNewton(factor, **numbers, first_step=jump, sweeps=2),
         space,
         problems=128,
         candidates=128,
