@@ -12,7 +12,7 @@ from ..learning import OneStepContraction, average_curvature, first_step
 from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
 from ..problems.gaps import loss_gap
-from .experiment import Experiment, Lesson, Quick
+from .experiment import Experiment, Lesson, Prior, Quick
 from .lessons import trained, tuned
 
 
@@ -31,6 +31,7 @@ def experiment() -> Experiment:
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 4000},
         larger={"posterior": 20_000, "held-out": 40_000, "test": 10_000},
         title="Sparse recovery: LASSO with a fixed 35 × 70 matrix",
+        prior=Prior(step_size=1e-5),
         quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, "held-out": 2000}),
         published={
             "stopping_time": {"mean": 199, "median": 134, "bound": 295},
