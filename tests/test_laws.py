@@ -144,7 +144,7 @@ numpy.savez({str(tmp_path / "result.npz")!r}, outcome=result.outcome, **result.v
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, env=os.environ | flags, stderr=subprocess.PIPE, text=True
     )
-    assert done.stderr.count("Finished XLA compilation of jit(_run)") == devices
+    assert done.stderr.count("Finished XLA compilation of jit(_advance_all)") == devices
     there, here = np.load(tmp_path / "result.npz"), run("random")
     np.testing.assert_array_equal(there["outcome"], here.outcome)
     for name in here.values:
@@ -199,7 +199,9 @@ def test_a_repeated_evaluation_compiles_nothing(caplog):
     run("deterministic")
     with jax.log_compiles(), caplog.at_level("WARNING"):
         run("deterministic")
-    assert not [record for record in caplog.records if "Finished XLA compilation of jit(_run)" in record.getMessage()]
+    assert not [
+        record for record in caplog.records if "Finished XLA compilation of jit(_advance_all)" in record.getMessage()
+    ]
 
 
 class Forgetful(loa.LBFGS):
@@ -244,7 +246,7 @@ def test_each_width_is_compiled_once(caplog, monkeypatch):
     options = dict(criterion=loa.loss_below(1e-6), horizon=400, key=KEY, width=16)
     with jax.log_compiles(), caplog.at_level("WARNING"):
         loa.evaluate(loa.GradientDescent(0.5), problem_class, problem_class.draw(KEY, 32), **options)
-    compiled = [r for r in caplog.records if "Finished XLA compilation of jit(_run)" in r.getMessage()]
+    compiled = [r for r in caplog.records if "Finished XLA compilation of jit(_advance_all)" in r.getMessage()]
     assert len(widths) >= 2
     assert len(compiled) == 1 + len(widths)
 

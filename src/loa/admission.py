@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -62,8 +62,29 @@ def _check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
         raise TypeError(f"{name} must be {wanted}, got {value!r}.")
 
 
-def check_job(job: Job) -> int:
-    """Refuse a job whose parts do not fit together; return how many bytes a slot takes."""
+LAPACK = {
+    "cholesky", "cholesky_update", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr",
+    "qr", "schur", "svd", "triangular_solve", "tridiagonal", "tridiagonal_solve", "fft",
+}  # fmt: skip
+"""Primitives that may wait for threads, see `loa.systems`. Fourier transforms do so as well."""
+
+SHARED_OUT = 200_000
+"""Operations in a batch of triangular systems from which on jaxlib shares them out among threads."""
+
+
+class Needs(NamedTuple):
+    """What a job takes: how many bytes per slot, and how many operations of a slot may wait for threads."""
+
+    slot_bytes: int
+    waiting: float
+
+    def one_device(self, width: int) -> bool:
+        """Whether the job must run on one device only, with so many slots."""
+        return self.waiting * width >= SHARED_OUT
+
+
+def check_job(job: Job) -> Needs:
+    """Refuse a job whose parts do not fit together; return what it needs."""
     _warn_of_unknown_optimum(job)
     leaves, structure = jax.tree.flatten(job)
     return _check_forms(structure, tuple(map(_form, leaves)))
@@ -77,17 +98,18 @@ def _form(leaf: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> int:
+def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
     """`check_job` on shapes in the place of arrays, so that each combination is looked at once."""
     job: Job = jax.tree.unflatten(structure, leaves)
     eqx.filter_eval_shape(_check_stack, job)
     eqx.filter_eval_shape(_check_problem_class, job)
     eqx.filter_eval_shape(_check_algorithm, job)
     eqx.filter_eval_shape(_check_functionals, job)
-    slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
+    begin, slot, _ = eqx.filter_make_jaxpr(lambda job: job.begin(jnp.zeros((), jnp.int32)))(job)
     jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
-    return sum(map(_bytes, own)) + _largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    slot_bytes = sum(map(_bytes, own)) + _largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    return Needs(slot_bytes, max(map(_waiting, [*_equations(begin.jaxpr), *_equations(jaxpr)]), default=0.0))
 
 
 def _check_stack(job: Job) -> None:
@@ -247,11 +269,34 @@ def _largest_array(jaxpr: Any, own: Sequence[Any]) -> int:
             continue
         depend.update(equation.outvars)
         largest = max([largest, *(_bytes(variable.aval) for variable in equation.outvars)])
-        for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: hasattr(leaf, "jaxpr")):
-            inner = getattr(parameter, "jaxpr", parameter)
-            if hasattr(inner, "eqns"):
-                largest = max(largest, _largest_array(inner, inner.invars))
+        largest = max([largest, *(_largest_array(inner, inner.invars) for inner in _inner(equation))])
     return largest
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """All that is computed anywhere in a jaxpr."""
+    for equation in jaxpr.eqns:
+        yield equation
+        for inner in _inner(equation):
+            yield from _equations(inner)
+
+
+def _waiting(equation: Any) -> float:
+    """How many operations may wait for threads; of those other than triangular systems it is unknown."""
+    if equation.primitive.name not in LAPACK:
+        return 0.0
+    if equation.primitive.name != "triangular_solve":
+        return np.inf
+    matrix, right = (variable.aval.shape for variable in equation.invars)
+    return float(np.prod(matrix) * min(right[-2:]))
+
+
+def _inner(equation: Any) -> Iterator[Any]:
+    """The jaxprs in an equation of a jaxpr, such as the body of a loop."""
+    for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: hasattr(leaf, "jaxpr")):
+        inner = getattr(parameter, "jaxpr", parameter)
+        if hasattr(inner, "eqns"):
+            yield inner
 
 
 def _bytes(array: Any) -> int:

@@ -133,12 +133,12 @@ def evaluate(
         len(algorithm) if stacked else None,
         int(replicates),
     )
-    slot_bytes = check_job(job)
+    needs = check_job(job)
     warn_of_precision(job)
-    shares = _shares(job, devices)
+    width = width or choose_width(needs.slot_bytes, job.size // max(1, len(devices)))
+    shares = _shares(job, devices[:1] if needs.one_device(width) else devices)
     try:
-        width = width or choose_width(slot_bytes, shares[0].size)
-        outcomes, seconds = _run_all(list(shares), width, slot_bytes, progress)
+        outcomes, seconds = _run_all(shares, width, needs.slot_bytes, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "

@@ -8,12 +8,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
+from ..systems import solve_positive
 from .first_step import FirstStep
 
 
@@ -101,7 +101,7 @@ class LearnedProximalNewton(Algorithm):
         )  # fmt: skip
         weights = weights / diagonal
         small = (factor * weights) @ factor.T + jnp.eye(len(factor), dtype=jnp.float32)
-        inner = cho_solve(cho_factor(small), factor @ (f / diagonal))
+        inner = solve_positive(small, factor @ (f / diagonal))
         return (f / diagonal - weights * (inner @ factor)).astype(right.dtype)
 
     def iterate(self, state: ProximalNewtonState) -> Float[Array, " d"]:
