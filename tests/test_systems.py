@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import loa
 from loa import admission, evaluation
-from loa.systems import LARGEST, shifted_inverse, solve_positive
+from loa.systems import LARGEST, solve_positive
 
 KEY = jax.random.key(0)
 
@@ -24,17 +24,6 @@ def test_positive_systems_and_their_derivatives(size):
     assert_allclose(batch[0], 2 * batch[1], rtol=1e-6, atol=1e-9 * np.abs(solution).max())
     slope = jax.grad(lambda scale: jnp.sum(solve_positive(scale * matrix, right)))(2.0)
     assert_allclose(slope, -solution.sum() / 4, rtol=1e-5)
-
-
-def test_shifted_inverse_of_a_triangle():
-    rng = np.random.default_rng(0)
-    triangle = np.triu(rng.normal(size=(6, 6))) + 3 * np.eye(6)
-    inverse = jnp.asarray(np.linalg.inv(triangle))
-    for _ in range(9):  # so that nothing of the first one is left
-        column = rng.normal(size=6) + 3 * (np.arange(6) == 5)
-        triangle = np.column_stack([np.pad(triangle[1:, 1:], ((0, 1), (0, 0))), column])
-        inverse = shifted_inverse(inverse, jnp.asarray(column))
-        assert_allclose(inverse, np.linalg.inv(triangle), atol=1e-12)
 
 
 class Spectral(LeastSquares):

@@ -36,10 +36,3 @@ def _eliminated(system: Float[Array, "n n+1"]) -> Float[Array, " n"]:
         return (system - others[:, None] * row).at[k].set(row)
 
     return jax.lax.fori_loop(0, len(system), eliminate, system)[:, -1]
-
-
-def shifted_inverse(inverse: Float[Array, "n n"], column: Float[Array, " n"]) -> Float[Array, "n n"]:
-    """The inverse of an upper triangular matrix that loses its first row and column, and gains this last column."""
-    kept = inverse[1:, 1:]
-    last = jnp.append(-(kept @ column[:-1]), 1.0) / column[-1]
-    return jnp.pad(kept, (0, 1)).at[:, -1].set(last)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Float32, Int, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.line_search import dot, inverse
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
-from ..systems import shifted_inverse
 from .curvature import Curvature
 from .features import split
 
@@ -20,13 +20,13 @@ from .features import split
 class Pairs(NamedTuple):
     r"""The last m changes of the point with the changes of the gradient, both divided by the length of the first.
 
-    Pair number n is in row n mod m of S and Y, over the oldest one; rows never written are 0. With them is kept
-    the inverse of the matrix of those \(s_i^\top y_j\) where pair j is not older than i, from the oldest to the newest.
+    Pair number n is in row n mod m of S and Y, over the oldest one; rows never written are 0. R holds the products
+    \(s_i^\top y_j\) where pair j is not older than i, from the oldest pair to the newest.
     """
 
     S: Float32[Array, "m d"]
     Y: Float32[Array, "m d"]
-    inverse: Float32[Array, "m m"]
+    R: Float32[Array, "m m"]
     written: Int[Array, ""]
 
     @staticmethod
@@ -37,7 +37,7 @@ class Pairs(NamedTuple):
     @property
     def by_age(self) -> Int[Array, " m"]:
         """The rows from the oldest pair to the newest."""
-        size = len(self.S)
+        size = self.R.shape[0]
         return (self.written + jnp.arange(size)) % size
 
     def after(self, s: Float32[Array, " d"], y: Float32[Array, " d"]) -> Pairs:
@@ -45,10 +45,10 @@ class Pairs(NamedTuple):
         length, s = split(s)
         y = y / jnp.where(length > 0, length, 1.0)
         good = dot(s, y) > 1e-10
-        new = (good & (jnp.arange(len(self.S)) == self.by_age[0]))[:, None]
-        pairs = Pairs(jnp.where(new, s, self.S), jnp.where(new, y, self.Y), self.inverse, self.written + good)
-        shifted = shifted_inverse(self.inverse, (pairs.S @ y)[pairs.by_age])
-        return pairs._replace(inverse=jnp.where(good, shifted, self.inverse))
+        new = (good & (jnp.arange(self.R.shape[0]) == self.by_age[0]))[:, None]
+        pairs = Pairs(jnp.where(new, s, self.S), jnp.where(new, y, self.Y), self.R, self.written + good)
+        shifted = jnp.pad(self.R[1:, 1:], (0, 1)).at[:, -1].set((pairs.S @ y)[pairs.by_age])
+        return pairs._replace(R=jnp.where(good, shifted, self.R))
 
     def direction(self, gradient: Float32[Array, " d"], first: Float32[Array, " d"]) -> Float32[Array, " d"]:
         r"""\(-Hg\), where H is what the BFGS updates make of the diagonal matrix `first`, rescaled to the last pair.
@@ -57,10 +57,10 @@ class Pairs(NamedTuple):
         """
         rows = self.by_age
         newest = self.Y[rows[-1]]
-        first = first * jnp.where(self.written > 0, inverse(self.inverse[-1, -1] * dot(newest, first * newest)), 1.0)
-        u = self.inverse @ (self.S @ gradient)[rows]
+        first = first * jnp.where(self.written > 0, self.R[-1, -1] * inverse(dot(newest, first * newest)), 1.0)
+        u = solve_triangular(self.R, (self.S @ gradient)[rows])
         guess = first * (gradient - _placed(u, rows) @ self.Y)
-        w = (u / jnp.diag(self.inverse) - (self.Y @ guess)[rows]) @ self.inverse
+        w = solve_triangular(self.R, jnp.diag(self.R) * u - (self.Y @ guess)[rows], trans=1)
         return -guess - _placed(w, rows) @ self.S
 
 
