@@ -38,7 +38,7 @@ class Spectral(LeastSquares):
     [
         (Spectral(), loa.GradientDescent(0.01), True),
         (LeastSquares(), loa.LBFGS(memory=10), False),
-        (LeastSquares(), loa.LBFGS(memory=64), True),
+        (LeastSquares(), loa.LBFGS(memory=100), True),
         (loa.problems.Lasso(), loa.load("lasso"), False),
         (loa.problems.NetworkTraining(), loa.load("network"), False),
     ],
@@ -47,7 +47,7 @@ def test_steps_that_may_wait_for_threads_get_one_device(problem_class, algorithm
     used, shares = [], evaluation._shares
     monkeypatch.setattr(evaluation, "_shares", lambda job, devices: used.append(devices) or shares(job, ()))
     problems = problem_class.draw(KEY, 8)
-    options = dict(criterion=loa.loss_below(1e-12), horizon=2, key=KEY, width=256)
+    options = dict(criterion=loa.loss_below(1e-12), horizon=2, key=KEY)
     device = jax.devices()[0]
     loa.evaluate(algorithm, problem_class, problems, devices=[device, device], **options)
     assert [len(devices) for devices in used] == [1 if fewer else 2]
