@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose
 
 import loa
 from loa import admission, evaluation
-from loa.systems import LARGEST, solve_positive
+from loa.systems import solve_positive
 
 KEY = jax.random.key(0)
 
 
-@pytest.mark.parametrize("size", [1, 7, 35, LARGEST + 1])
+@pytest.mark.parametrize("size", [1, 7, 35])
 def test_positive_systems_and_their_derivatives(size):
     root = np.random.default_rng(size).normal(size=(size, size))
     matrix, right = 1e3 * root @ root.T + np.eye(size), root[0]
@@ -22,6 +22,8 @@ def test_positive_systems_and_their_derivatives(size):
     assert_allclose(solve_positive(matrix, right), solution, rtol=1e-6, atol=1e-9 * np.abs(solution).max())
     batch = jax.jit(jax.vmap(solve_positive, in_axes=(0, None)))(jnp.stack([matrix, 2 * matrix]), right)
     assert_allclose(batch[0], 2 * batch[1], rtol=1e-6, atol=1e-9 * np.abs(solution).max())
+    twice = jax.vmap(jax.vmap(solve_positive, in_axes=(0, None)), in_axes=(None, 0))
+    assert_allclose(twice(jnp.stack([matrix]), jnp.stack([right, 3 * right]))[1, 0], 3 * batch[0], rtol=1e-6)
     slope = jax.grad(lambda scale: jnp.sum(solve_positive(scale * matrix, right)))(2.0)
     assert_allclose(slope, -solution.sum() / 4, rtol=1e-5)
 

@@ -1,38 +1,39 @@
-"""Small systems of linear equations, without LAPACK.
+"""Systems of linear equations inside the steps of algorithms.
 
-On CPUs JAX hands a batch of LAPACK calls to the very threads that run its programs, and waits. If all of these threads
-wait, they wait for ever: this was seen within seconds with two programs on two devices (jaxlib 0.10). The engine runs
-one program per device, so its steps should not call LAPACK; those that do get one device (see `loa.admission`).
+On CPUs JAX shares out a batch of LAPACK calls among the very threads that run its programs, and waits. If all of these
+threads wait, they wait for ever: seen within seconds with two programs on two devices (jaxlib 0.10). The engine
+runs one program per device, so what steps ask of LAPACK should come one by one, which is not shared out and no slower.
+Jobs that ask for more run on one device (see `loa.admission`).
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
+from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float
-
-LARGEST = 128
-"""Equations up to which elimination without blocks is about as fast as LAPACK."""
 
 
 def solve_positive(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
-    """The solution of a positive definite system: such a matrix needs no pivots. Large ones are left to LAPACK."""
-    if len(right) > LARGEST:
-        return jax.scipy.linalg.solve(matrix, right, assume_a="pos")
+    """The solution of a system with a positive definite matrix; of a batch of systems, one after the other."""
 
-    def solve(_: object, b: Array) -> Array:
-        return _eliminated(jnp.concatenate([matrix, b[:, None]], axis=1))
+    def solve(_: Any, b: Array) -> Array:
+        return _one_by_one(matrix, b)
 
     return jax.lax.custom_linear_solve(lambda x: matrix @ x, right, solve, symmetric=True)
 
 
-def _eliminated(system: Float[Array, "n n+1"]) -> Float[Array, " n"]:
-    """Gauss and Jordan: each row in turn is divided by its pivot and taken from all others."""
-    rows = jnp.arange(len(system))
+@jax.custom_batching.custom_vmap
+def _one_by_one(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
+    return cho_solve(cho_factor(matrix), right)
 
-    def eliminate(k: Array, system: Array) -> Array:
-        row = system[k] / system[k, k]
-        others = jnp.where(rows == k, 0.0, system[:, k])
-        return (system - others[:, None] * row).at[k].set(row)
 
-    return jax.lax.fori_loop(0, len(system), eliminate, system)[:, -1]
+@_one_by_one.def_vmap
+def _batch(size: int, batched: list[bool], *system: Array) -> tuple[Array, bool]:
+    stacked = [
+        part if has_axis else jnp.broadcast_to(part, (size, *part.shape))
+        for part, has_axis in zip(system, batched, strict=True)
+    ]
+    return jax.lax.map(lambda one: _one_by_one(*one), tuple(stacked)), True
