@@ -31,7 +31,7 @@ def experiment() -> Experiment:
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 4000},
         larger={"posterior": 20_000, "held-out": 40_000, "test": 10_000},
         title="Sparse recovery: LASSO with a fixed 35 × 70 matrix",
-        prior=Prior(step_size=1e-5),
+        prior=Prior(step_size=3e-6),
         quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, "held-out": 2000}),
         published={
             "stopping_time": {"mean": 199, "median": 134, "bound": 295},
