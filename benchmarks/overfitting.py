@@ -46,7 +46,7 @@ def described(performance: loa.Performance) -> dict:
 
 def posterior_certificate(algorithm, seen, solved: float):
     """Prior from the problems that were seen, posterior and certificate from others."""
-    support = langevin_support(
+    support, _ = langevin_support(
         algorithm, CLASS, seen, key=key(3), size=SUPPORT, at_least=min(0.95, 0.9 * solved), **SETTING
     )
     problems = EXPERIMENT.draw("posterior", 0, POSTERIOR)

@@ -193,6 +193,9 @@ The same with the architecture of the paper's experiment on network training (ap
 same number of training steps, on more and more problems. Each is trained on the problems it has seen and the best
 point is chosen on them. "Certified" is what loa promises of the mean: of the algorithm itself from held-out problems,
 and of a posterior, on a support around it, from posterior problems, with a prior from those that were seen.
+
+A network that treats coordinates much alike hardly memorizes, unlike the matrix above: from three problems it learns
+little, of them as of others, and it does better on new problems the more it has seen. The certificates follow.
 """
 
 
