@@ -19,7 +19,8 @@ kept in `docs/results`. All numbers are on test problems that nothing else has s
 *Published* is what the authors report, partly under other criteria, as noted. Times per problem are those of a batch
 divided by its size, all algorithms one after the other at the end of a run; those of images are from before runs did
 so, on a busy machine, and are rough. Quadratics and LASSO have another seed than the rest, since the sizes of their
-draws (and for LASSO, the spread of the prior) were chosen after seeing how tight certificates were with seed 0.
+draws were chosen after seeing how tight certificates were with seed 0, and the spread of LASSO's prior after seeing
+seeds 0 and 1.
 [Baselines](baselines.md) has tuned versions of more classical methods, on 250 problems each.
 """
 

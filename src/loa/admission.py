@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from jaxtyping import Array, Key, Scalar
 from .algorithms.algorithm import Algorithm, Stack
 from .engine import Job
 from .functionals import End, Functional, Indicator, Record
+from .jaxprs import SHARED_OUT, largest_array, num_bytes, waiting
 from .kernels import initial, transition
 from .problems import gaps
 from .problems.criterion import Criterion
@@ -62,16 +63,6 @@ def _check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
         raise TypeError(f"{name} must be {wanted}, got {value!r}.")
 
 
-LAPACK = {
-    "cholesky", "cholesky_update", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr",
-    "qr", "schur", "svd", "triangular_solve", "tridiagonal", "tridiagonal_solve", "fft",
-}  # fmt: skip
-"""Primitives that may wait for threads, see `loa.systems`. Fourier transforms do so as well."""
-
-SHARED_OUT = 200_000
-"""Operations in a batch of triangular systems from which on jaxlib shares them out among threads."""
-
-
 class Needs(NamedTuple):
     """What a job takes: how many bytes per slot, and how many operations of a slot may wait for threads."""
 
@@ -108,8 +99,8 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
     begin, slot, _ = eqx.filter_make_jaxpr(lambda job: job.begin(jnp.zeros((), jnp.int32)))(job)
     jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
-    slot_bytes = sum(map(_bytes, own)) + _largest_array(jaxpr, jaxpr.invars[-len(own) :])
-    return Needs(slot_bytes, max(map(_waiting, [*_equations(begin.jaxpr), *_equations(jaxpr)]), default=0.0))
+    slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    return Needs(slot_bytes, max(waiting(begin.jaxpr), waiting(jaxpr)))
 
 
 def _check_stack(job: Job) -> None:
@@ -259,47 +250,3 @@ def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
     problem = _first_problem(job)
     x0 = jnp.asarray(job.problem_class.start(problem, job.key))
     return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]
-
-
-def _largest_array(jaxpr: Any, own: Sequence[Any]) -> int:
-    """Bytes of the largest array computed anywhere in a jaxpr from some of its variables."""
-    largest, depend = 0, set(own)
-    for equation in jaxpr.eqns:
-        if depend.isdisjoint(variable for variable in equation.invars if not hasattr(variable, "val")):
-            continue
-        depend.update(equation.outvars)
-        largest = max([largest, *(_bytes(variable.aval) for variable in equation.outvars)])
-        largest = max([largest, *(_largest_array(inner, inner.invars) for inner in _inner(equation))])
-    return largest
-
-
-def _equations(jaxpr: Any) -> Iterator[Any]:
-    """All that is computed anywhere in a jaxpr."""
-    for equation in jaxpr.eqns:
-        yield equation
-        for inner in _inner(equation):
-            yield from _equations(inner)
-
-
-def _waiting(equation: Any) -> float:
-    """How many operations may wait for threads; of those other than triangular systems it is unknown."""
-    if equation.primitive.name not in LAPACK:
-        return 0.0
-    if equation.primitive.name != "triangular_solve":
-        return np.inf
-    matrix, right = (variable.aval.shape for variable in equation.invars)
-    return float(np.prod(matrix) * min(right[-2:]))
-
-
-def _inner(equation: Any) -> Iterator[Any]:
-    """The jaxprs in an equation of a jaxpr, such as the body of a loop; not what has its own way with batches."""
-    if equation.primitive.name == "custom_vmap_call":
-        return
-    for parameter in jax.tree.leaves(equation.params, is_leaf=lambda leaf: hasattr(leaf, "jaxpr")):
-        inner = getattr(parameter, "jaxpr", parameter)
-        if hasattr(inner, "eqns"):
-            yield inner
-
-
-def _bytes(array: Any) -> int:
-    return int(np.prod(array.shape)) * getattr(array.dtype, "itemsize", 8)

@@ -38,7 +38,7 @@ Less than what could be swept over while compiling. A count, not a clock, so tha
 
 SMALL_SLOT = 2**18
 """Bytes of a slot up to which sums are not split. XLA splits those of more than 32 numbers on CPUs, for accuracy. This
-takes longer than a sum of a few hundred itself: a tenth of the time of FISTA on LASSO, a third of L-BFGS on networks.
+takes longer than a sum of a few hundred itself: a tenth of the time of FISTA on LASSO, a quarter of L-BFGS on networks.
 """
 
 
