@@ -18,7 +18,7 @@ from test_networks import in_numpy
 
 import loa
 from loa import learned
-from loa.learned import DenseCurvature, DiagonalCurvature, LearnedProximalNewton, LearnedQuasiNewton
+from loa.learned import DenseCurvature, DiagonalCurvature, LearnedProximalNewton, LearnedQuasiNewton, LowRankCurvature
 from loa.learned.cosines import Cosines
 from loa.learned.proximal_newton import factor_of
 from loa.learning import average_curvature, first_step
@@ -337,6 +337,25 @@ def test_first_step_is_the_least_squares_fit_and_comes_first():
     assert_allclose(path[1], start + jump(gradients[0]), rtol=1e-9)
     later = dataclasses.replace(plain, log_damping=jnp.asarray(-1.0))  # the first step has made it less cautious
     assert_allclose(path[1:], points(later, problem_class, problem, path[1], 4), rtol=1e-4)
+
+
+def test_a_curvature_of_low_rank_is_the_dense_one_with_one_number_for_the_rest():
+    root, x = np.random.default_rng(5).normal(size=(7, 7)), jnp.asarray(np.random.default_rng(6).normal(size=7))
+    spectrum, basis = np.linalg.eigh(root @ root.T)
+    spectrum[:4] = spectrum[:4].mean()
+    dense, low = DenseCurvature(basis=basis, spectrum=spectrum), LowRankCurvature.of(root @ root.T, rank=3)
+
+    def inverse(w):
+        return 1.0 / (w + 0.3)
+
+    expected = np.linalg.solve(basis @ np.diag(spectrum + 0.3) @ basis.T, x)
+    assert_allclose(dense.apply(inverse, x), expected, rtol=1e-10)
+    assert_allclose(low.apply(inverse, x), expected, rtol=1e-10)
+    assert_allclose(low.point(inverse(low.spectrum) * low.coordinates(x)), expected, rtol=1e-10)
+    assert_allclose(norm(low.coordinates(x)), norm(x), rtol=1e-12)
+    for rank in (0, 7):
+        with pytest.raises(ValueError, match=f"rank must be at least 1 and less than 7, got {rank}"):
+            LowRankCurvature.of(root @ root.T, rank)
 
 
 def test_stochastic_newton_is_damped_momentum_and_shows_its_average():

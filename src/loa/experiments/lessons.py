@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import jax
+import numpy as np
+from jaxtyping import Float
 
 from ..algorithms import LBFGS
 from ..algorithms.algorithm import Algorithm
 from ..functionals import Functional
-from ..learned import DenseCurvature
 from ..learning import Objective, average_curvature, imitate, train
 from ..tuning import tune
 from .experiment import Lesson
 
 
-def curvature_near_solutions(lesson: Lesson) -> DenseCurvature:
+def curvature_near_solutions(lesson: Lesson) -> Float[np.ndarray, "d d"]:
     """The average curvature of the class where L-BFGS comes when it is nearly done."""
     problems = lesson.problems(100)
-    return DenseCurvature.of(
-        average_curvature(
-            lesson.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
-        )
+    return average_curvature(
+        lesson.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
     )
 
 

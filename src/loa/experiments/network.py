@@ -6,7 +6,7 @@ import jax
 
 from ..algorithms import LBFGS, Adam, ConjugateGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import LearnedNetworkTraining, LearnedQuasiNewton
+from ..learned import DenseCurvature, LearnedNetworkTraining, LearnedQuasiNewton
 from ..problems import NetworkTraining
 from ..problems.criterion import gradient_norm_below, loss_below
 from .curves import fitted_curves
@@ -49,7 +49,7 @@ def experiment() -> Experiment:
 
 def learn(lesson: Lesson) -> LearnedQuasiNewton:
     """All problems start at the same point, and their curvature near the solutions is much the same."""
-    curvature = curvature_near_solutions(lesson)
+    curvature = DenseCurvature.of(curvature_near_solutions(lesson))
     space = {
         "log_floor": (-3.5, 2.3),
         "log_damping": (0.0, 4.0),

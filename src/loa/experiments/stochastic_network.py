@@ -6,7 +6,7 @@ import jax
 
 from ..algorithms import SGD, Adam
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import LearnedStochasticNewton, LearnedStochasticTraining
+from ..learned import LearnedStochasticNewton, LearnedStochasticTraining, LowRankCurvature
 from ..problems import StochasticNetworkTraining
 from ..problems.criterion import loss_below
 from .curves import fitted_curves
@@ -31,7 +31,7 @@ def experiment() -> Experiment:
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
         larger={"posterior": 12_000, "held-out": 20_000, "test": 4000},
         title="Training a network on random polynomials, mini-batches of five",
-        prior=Prior(candidates=10, at_least=0.85),
+        prior=Prior(at_least=0.85),
         quick=Quick(
             effort=0.3, candidates=5, sizes={"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}, shown=32
         ),
@@ -51,7 +51,7 @@ def experiment() -> Experiment:
 
 def learn(lesson: Lesson) -> LearnedStochasticNewton:
     """The curvature of the class as with full batches; steps, decay and averages such that noise does little harm."""
-    curvature = curvature_near_solutions(lesson)
+    curvature = LowRankCurvature.of(curvature_near_solutions(lesson), rank=96)
     space = {
         "log_step": (-1.4, -0.2),
         "log_decay_time": (4.0, 7.0),
@@ -68,9 +68,9 @@ def learn(lesson: Lesson) -> LearnedStochasticNewton:
         lesson,
         lambda **scalars: LearnedStochasticNewton(curvature, loss_memory=2.6, **scalars),
         space,
-        problems=250,
-        candidates=24,
-        rounds=4,
+        problems=500,
+        candidates=48,
+        rounds=5,
     )
 
 

@@ -3,6 +3,7 @@
 from .curvature import Curvature as Curvature
 from .curvature import DenseCurvature as DenseCurvature
 from .curvature import DiagonalCurvature as DiagonalCurvature
+from .curvature import LowRankCurvature as LowRankCurvature
 from .first_step import FirstStep as FirstStep
 from .images import CompactImages as CompactImages
 from .images import LearnedImages as LearnedImages

@@ -64,11 +64,9 @@ class LearnedStochasticNewton(Algorithm):
         slowness = 1.0 / (1.0 + time / jnp.exp(self.log_decay_time))
         damping = damping * slowness**self.damping_power
         length = slowness**self.step_power
-        inverse = length * jnp.exp(self.log_step) / (self.curvature.spectrum + damping) / (1 - momentum**time)
-        step = inverse.astype(jnp.float32) * self.curvature.coordinates(gradient.astype(jnp.float32))
-        too_long = jnp.maximum(1.0, norm(step.astype(state.x.dtype)) / (length * jnp.exp(self.log_radius)))
-        step = step / too_long.astype(jnp.float32)
-        x = state.x - self.curvature.point(step).astype(state.x.dtype)
+        scale = length * jnp.exp(self.log_step) / (1 - momentum**time)
+        step = self.curvature.apply(lambda w: scale / (w + damping), gradient.astype(jnp.float32)).astype(state.x.dtype)
+        x = state.x - step / jnp.maximum(1.0, norm(step) / (length * jnp.exp(self.log_radius)))
         average = state.average + (1 - averaging) * slowness**self.averaging_power * (x - state.average)
         return StochasticNewtonState(x, average, gradient, loss, time)
 
