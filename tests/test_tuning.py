@@ -173,3 +173,11 @@ def test_a_functional_without_derivative_is_refused():
             loa.GradientDescent, {"step_size": (0.01, 0.1)}, Bowls(), Bowls().draw(KEY, 3), key=KEY, horizon=5,
             functional=loa.StoppingTime(),
         )  # fmt: skip
+
+
+def test_progress_is_a_line_per_round(capsys):
+    options = dict(candidates=4, rounds=2, progress=True, **OPTIONS)
+    tuned = loa.tune(loa.GradientDescent, {"step_size": (0.05, 0.15)}, EXAMPLE, EVENLY[:50], **options)
+    first, last = [line for line in capsys.readouterr().out.splitlines() if line.startswith("tuning: round")]
+    assert first.startswith("tuning: round 1, 4 settings  best stopping time")
+    assert last == f"tuning: round 2, 8 settings  best stopping time {tuned.value:.4g}  0 s left"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from .kernels import initial, trajectory_key
 from .problems.criterion import Criterion
 from .problems.oracle import Oracle
 from .problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from .progress import printed
 
 Objective = Callable[[np.ndarray], float]
 
@@ -45,6 +47,19 @@ class Tuned(NamedTuple):
     parameters: dict[str, float]
     value: float
     tried: list[tuple[dict[str, float], float]]
+
+
+class Round(NamedTuple):
+    """A look at tuning: how many settings have been tried in so many rounds, and the best objective so far."""
+
+    step: int
+    tried: int
+    functional: str
+    value: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"round {self.step}, {self.tried} settings  best {self.functional.replace('_', ' ')} {self.value:.4g}"
 
 
 def tune(
@@ -95,17 +110,19 @@ def tune(
         values = _evaluate_each(algorithms, problem_class, problems, options)
         return [float(measure(value[functional.name])) for value in values]
 
-    sign = -1.0 if maximize else 1.0
+    sign, started = -1.0 if maximize else 1.0, time.perf_counter()
     best, best_value, tried = _first_position(intervals, start or {}), math.inf, []
-    for number in _counted(rounds, progress):
-        positions = _positions(best, 3.0**-number, candidates, number)
-        settings = [_setting(intervals, position) for position in positions]
-        found = objective([algorithm_factory(**setting) for setting in settings])
-        tried += zip(settings, found, strict=True)
-        signed = [math.inf if math.isnan(value) else sign * value for value in found]
-        winner = int(np.argmin(signed))
-        if signed[winner] < best_value:
-            best, best_value = positions[winner], signed[winner]
+    with printed(progress, "tuning", rounds) as report:
+        for number in range(rounds):
+            positions = _positions(best, 3.0**-number, candidates, number)
+            settings = [_setting(intervals, position) for position in positions]
+            found = objective([algorithm_factory(**setting) for setting in settings])
+            tried += zip(settings, found, strict=True)
+            signed = [math.inf if math.isnan(value) else sign * value for value in found]
+            winner = int(np.argmin(signed))
+            if signed[winner] < best_value:
+                best, best_value = positions[winner], signed[winner]
+            report(Round(number + 1, len(tried), functional.name, sign * best_value, time.perf_counter() - started))
     if not math.isfinite(best_value):
         raise ValueError(f"no setting in this space gives a finite {functional.name}: choose another space or a cap.")
     parameters = _setting(intervals, best)
@@ -253,11 +270,3 @@ def _warn_at_the_edge(intervals: Mapping[str, Interval], position: np.ndarray) -
         if p < 1e-3 or p > 1 - 1e-3:
             value = interval.at(p)
             warnings.warn(f"the best {name}, {value:.4g}, lies at the edge of its range: widen it.", stacklevel=3)
-
-
-def _counted(rounds: int, progress: bool) -> Any:
-    if not progress:
-        return range(rounds)
-    from rich.progress import track
-
-    return track(range(rounds), description="tuning")

@@ -1,5 +1,7 @@
 """Learning: imitation, training, and prior and posterior on a finite set of parameters (sections 4 and 5)."""
 
+from .checks import Check as Check
+from .checks import Glance as Glance
 from .curvature import average_curvature as average_curvature
 from .first_step import first_step as first_step
 from .langevin import Support as Support
@@ -12,8 +14,6 @@ from .prior import Weighted as Weighted
 from .prior import mode as mode
 from .prior import posterior_on as posterior_on
 from .prior import prior_on as prior_on
-from .progress import Check as Check
-from .progress import Glance as Glance
 from .training import Trained as Trained
 from .training import imitate as imitate
 from .training import train as train

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from ..files import write_whole
-from .progress import Check, History
+from .checks import Check, History
 
 
 class Checkpoint:

@@ -20,10 +20,11 @@ from ..functionals import Functional, Indicator, StoppingTime
 from ..kernels import in_precision_of_problems
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..progress import printed
 from .checkpoint import Checkpoint, fingerprint
+from .checks import Check, Glance, History, Report
 from .learner import Learner, Recipe, Tally, advance
 from .objective import Imitation, Objective, OneStepContraction, OverSegments
-from .progress import Check, Glance, History, Report, printed
 
 CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
 

@@ -83,8 +83,7 @@ class _Run:
         return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.order.seed), 0x2BAD), purpose)
 
     def lesson(self, checkpoint: Path | None = None) -> Lesson:
-        progress = self.place.console.is_terminal
-        return Lesson(self.experiment, self.order.seed, self.experiment.effort, checkpoint, progress=progress)
+        return Lesson(self.experiment, self.order.seed, self.experiment.effort, checkpoint, progress=True)
 
     def problems(self, role: str) -> Any:
         """The problems of a role: as many as the plan says, or for what comes before it the experiment."""

@@ -1,11 +1,10 @@
-"""What one wants to see while something is learned, on a terminal and as plain lines in a log."""
+"""What one wants to see while something is learned, and what it tells about the best point so far."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 Report = Callable[["Check"], None]
 
@@ -81,32 +80,3 @@ class History:
 
     def after(self, check: Check, seconds: float) -> History:
         return History((*self.checks, check._replace(seconds=self.checks[-1].seconds + seconds)))
-
-
-@contextmanager
-def printed(progress: bool | Callable[[Any], None], what: str, steps: int) -> Iterator[Callable[[Any], None]]:
-    """A function that prints one line per look, with the time left, below which a terminal shows a bar."""
-    if not isinstance(progress, bool):
-        yield progress
-        return
-    if not progress:
-        yield lambda look: None
-        return
-
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(highlight=False, soft_wrap=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=steps)
-
-        def report(look: Check | Glance) -> None:
-            left = look.seconds * (steps - look.step) / max(look.step, 1)
-            bar.update(task, completed=look.step)
-            bar.console.print(f"{what}: {look}  {_duration(left)} left")
-
-        yield report
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
