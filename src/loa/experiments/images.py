@@ -61,15 +61,15 @@ def learn(lesson: Lesson) -> LearnedSpectralQuasiNewton:
 
 def learn_as_paper(lesson: Lesson) -> LearnedImages:
     """The paper's architecture, objective and teacher."""
-    return _trained(lesson, LearnedImages(key=jax.random.fold_in(lesson.key, 2)), steps=3000, learning_rate=5e-4)  # pyright: ignore
+    return _trained(lesson, LearnedImages(key=jax.random.fold_in(lesson.key, 2)), steps=9000, checks=30, learning_rate=5e-4)  # pyright: ignore
 
 
 def learn_compact(lesson: Lesson) -> CompactImages:
     """Two weights from three features, which trains more reliably."""
-    return _trained(lesson, CompactImages(key=jax.random.fold_in(lesson.key, 2)), steps=6000, learning_rate=1e-3)  # pyright: ignore
+    return _trained(lesson, CompactImages(key=jax.random.fold_in(lesson.key, 2)), steps=6000, checks=10, learning_rate=1e-3)  # pyright: ignore
 
 
-def _trained(lesson: Lesson, network: Algorithm, *, steps: int, learning_rate: float) -> Algorithm:
+def _trained(lesson: Lesson, network: Algorithm, *, steps: int, checks: int, learning_rate: float) -> Algorithm:
     """On the ratio of loss gaps: that of losses is hardly below 1 near a solution, where the loss is large.
 
     With few problems at a time and few to check on, for a step takes long.
@@ -82,7 +82,7 @@ def _trained(lesson: Lesson, network: Algorithm, *, steps: int, learning_rate: f
         problems=64,
         validation=16,
         steps=steps,
-        checks=10,
+        checks=checks,
         learning_rate=learning_rate,
         batch=8,
         imitation_steps=60,
