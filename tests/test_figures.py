@@ -202,6 +202,13 @@ def test_evolution_leaves_the_picture_where_the_gap_is_zero_or_infinite(example)
     assert list(data.ends()) == ["learned", "FISTA with restart", "FISTA", "a third method"]
 
 
+def test_the_picture_does_not_grow_with_the_few_problems_on_which_a_method_diverges(example):
+    gap = example.performance["gap"].copy(deep=True)
+    calm = evolution.evolution(changed(example, gap=gap.values).performance).limits
+    gap.loc[dict(algorithm="FISTA", statistic=["mean", "high"], time=slice(5, None))] = 1e30
+    assert evolution.evolution(changed(example, gap=gap.values).performance).limits == calm
+
+
 def test_a_gap_that_hardly_changes_still_has_ticks(example):
     gap = 3.0 + np.exp(-example.performance["gap"]["time"].values / 100.0)[:, None] * np.ones((4, 1, 4))
     axes = panels.draw(changed(example, gap=gap)).axes[0]

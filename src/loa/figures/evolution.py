@@ -79,13 +79,18 @@ def evolution(performance: xarray.Dataset) -> Evolution:
 
 
 def _limits(mean: Values, median: Values, low: Values, high: Values) -> tuple[float, float]:
-    """All means and medians within reason, and what of the bands is near to them."""
+    """All medians within reason, and what of means and bands is near to them.
+
+    Where only some problems diverge, the mean and the band leave the picture; it does not grow to show how.
+    """
     centres = _positive(np.stack([mean, median]))
     if not centres.size:
         return 0.1, 10.0
     start = np.max(_positive(np.stack([median, high])[..., 0]), initial=centres.min())
     lowest = np.min(_positive(low), initial=centres.min())
-    highest = np.max(_positive(high), initial=centres.max())
+    upper = np.stack([mean, high])
+    diverging = np.any(upper > DIVERGED * start, axis=-1, keepdims=True)
+    highest = np.max(_positive(np.stack([median, *np.where(diverging, np.nan, upper)])), initial=start)
     bottom = max(lowest, centres.min() / 10, ROUNDING * start)
     top = min(highest, DIVERGED * start)
     return float(bottom / 1.5), float(1.5 * max(top, bottom))
