@@ -6,13 +6,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from classes import Bowls
 
 import loa
 from loa.learning import Imitation, OneStepContraction, OverSegments, langevin_support, mode, posterior_on, prior_on
+from loa.learning.checks import Check, History
 from loa.learning.langevin import _Noise, _noise
+from loa.learning.learner import Tally
 from loa.learning.objective import Slot
+from loa.learning.training import _went_astray
 
 KEY = jax.random.key(0)
 BOWLS = Bowls()
@@ -122,12 +126,14 @@ def test_imitation_prints_how_far_it_is_from_its_teacher(capsys):
     loa.imitate(Plain(np.log(0.1)), loa.GradientDescent(0.3), BOWLS, key=KEY, steps=14, progress=True, **SETTING)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7
-    assert re.match(r"imitation: step +2  squared distance to the teacher \d\.\d{4}  \d+ s left", lines[0])
+    assert re.match(r"imitation: step +2  squared distance to the teacher \d\.\d{4}  \d+ (s|min) left", lines[0])
+
+
+OPTIONS = dict(key=KEY, steps=400, checks=4, learning_rate=3e-2, validation=64, batch=16, pool=64) | SETTING
 
 
 def run(progress=False, **changes):
-    options = dict(key=KEY, steps=400, checks=4, learning_rate=3e-2, validation=64, batch=16, pool=64) | SETTING
-    return loa.train(START, BOWLS, progress=progress, **(options | changes))
+    return loa.train(START, BOWLS, progress=progress, **(OPTIONS | changes))
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +177,35 @@ def test_a_killed_run_resumes_to_the_same_bits(trained, tmp_path):
     assert eqx.tree_equal(resumed.algorithm, trained.algorithm)
     assert [check[:8] for check in resumed.history] == [check[:8] for check in trained.history]
     assert [file.name for file in tmp_path.iterdir()] == ["training.checkpoint"]
+    contracts = loa.Indicator("solved", lambda tau: tau <= 3)
+    for other in (dict(learning_rate=1e-2), dict(optimizer=optax.scale_by_adam()), dict(constraint=contracts)):
+        with pytest.raises(ValueError, match="checkpoint of another training run"):
+            run(**other, checkpoint=path)
     with pytest.raises(ValueError, match="checkpoint of another training run"):
-        run(learning_rate=1e-2, checkpoint=path)
+        loa.train(Tilted(START.log_step), BOWLS, checkpoint=path, **OPTIONS)
+    path.write_bytes(b"not a checkpoint")
+    with pytest.raises(ValueError, match="is not a whole checkpoint"):
+        run(checkpoint=path)
+
+
+class Tilted(Descent):
+    """Other steps with the same parameters."""
+
+    def step(self, oracle, state, key):
+        return super().step(oracle, state, key)[0] + 1e-3, state[0]
+
+
+def test_as_many_steps_are_made_as_asked_for_though_checks_do_not_divide_them():
+    assert [check.step for check in run(steps=50, checks=4).history] == [0, 12, 25, 37, 50]
+
+
+@pytest.mark.parametrize(
+    "wrong", [dict(learning_rate=-1.0), dict(at_least=2.0), dict(restart=3.0), dict(averaging=1.0)]
+)
+def test_impossible_settings_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        run(**wrong)
 
 
 def test_a_constraint_decides_which_point_is_kept():
@@ -180,6 +213,21 @@ def test_a_constraint_decides_which_point_is_kept():
     impossible = loa.Indicator("at once", lambda tau: tau <= 1)
     found = run(constraint=impossible)
     assert found.best.mean == min(check.mean for check in found.history)
+
+
+def test_without_a_solved_problem_the_point_that_comes_furthest_is_kept():
+    """Nothing is solved within two steps; what was learned about steps counts all the same."""
+    short = run(criterion=loa.gradient_norm_below(1e-12), horizon=2)
+    assert all(check.solved == 0 for check in short.history)
+    assert short.best.change == min(check.change for check in short.history) < short.history[0].change
+    assert not eqx.tree_equal(short.algorithm, START)
+
+
+def test_a_faster_point_that_violates_the_constraint_is_not_kept():
+    slow, fast = (Check(0, None, mean, mean, 1.0, holds, -1.0) for mean, holds in ((90.0, 0.97), (30.0, 0.9)))
+    assert not History((slow._replace(best=True),)).is_best(fast, at_least=0.95)
+    assert History((fast._replace(best=True),)).is_best(slow, at_least=0.95)
+    assert History((slow._replace(best=True),)).is_best(fast, at_least=0.8)
 
 
 class Lifeless(Descent):
@@ -193,6 +241,29 @@ def test_a_dead_algorithm_is_noticed_and_ends_the_training():
     with pytest.warns(UserWarning, match="set back 3 times"):
         dead = loa.train(Lifeless(0.0), BOWLS, key=KEY, steps=1000, checks=10, validation=8, batch=4, pool=8, **SETTING)
     assert [check.setback for check in dead.history] == ["", "dead", "dead", "dead"]
+
+
+class Deaf(Descent):
+    """It moves, but not because of what could be learned: all units of its network are dead."""
+
+    def step(self, oracle, state, key):
+        return state[0] - (0.1 + 0.0 * self.log_step) * oracle.gradient(state[0]), state[0]
+
+
+@pytest.mark.parametrize("objective", [None, loa.StoppingTime()])
+def test_a_training_without_a_derivative_is_noticed_and_ended(objective):
+    options = dict(steps=100, checks=10, validation=8, batch=4, pool=8, objective=objective)
+    algorithm = Deaf(0.0) if objective is None else START
+    with pytest.warns(UserWarning, match="set back 3 times"):
+        deaf = loa.train(algorithm, BOWLS, key=KEY, **options, **SETTING)
+    assert [check.setback for check in deaf.history] == ["", "dead", "dead", "dead"]
+
+
+def test_uphill_is_astray_even_where_nothing_was_solved_before():
+    tally = Tally(jnp.asarray(500.0), *map(jnp.asarray, (100, 0, 0)), jnp.asarray(100.0))
+    calm, wild = (Check(0, None, 100.0, 100.0, 0.0, 0.0, change) for change in (-0.2, 3.0))
+    assert _went_astray(tally, 100, wild, calm) == "diverged"
+    assert _went_astray(tally, 100, calm, wild) == _went_astray(tally, 100, wild, wild) == ""
 
 
 def test_a_diverged_training_goes_back_to_the_best_point():

@@ -46,13 +46,17 @@ class Checkpoint:
         """What was saved, in the form of `like`."""
         assert self.path is not None
         with self.path.open("rb") as file:
-            header = json.loads(file.readline())
-            if header["identity"] != self.identity:
+            try:
+                header = json.loads(file.readline())
+                identity, checks = header["identity"], header["history"]
+            except (ValueError, TypeError, KeyError):
+                raise ValueError(f"{self.path} is not a whole checkpoint: delete it to begin anew.") from None
+            if identity != self.identity:
                 raise ValueError(
-                    f"{self.path} is the checkpoint of another training run (other settings, problems, key or first "
-                    "parameters): choose another file, or delete it to begin anew."
+                    f"{self.path} is the checkpoint of another training run (another algorithm, other settings, "
+                    "problems, key or first parameters): choose another file, or delete it to begin anew."
                 )
-            return eqx.tree_deserialise_leaves(file, like), History(tuple(Check(**one) for one in header["history"]))
+            return eqx.tree_deserialise_leaves(file, like), History(tuple(Check(**one) for one in checks))
 
 
 def fingerprint(*parts: Any) -> str:

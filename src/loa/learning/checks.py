@@ -6,7 +6,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import jax.numpy as jnp
+from jaxtyping import Scalar
+
+from ..functionals import End, Functional, Record
+from ..problems import gaps
+
 Report = Callable[["Check"], None]
+
+
+class LossChange(Functional):
+    """By how much the loss is larger at the end than at the beginning, relative to its size there."""
+
+    name: str = "loss_change"
+
+    def init(self, record: Record) -> tuple[Scalar, Scalar]:
+        loss = record.gap(gaps.loss)
+        return loss, loss
+
+    def update(self, carry: tuple[Scalar, Scalar], record: Record) -> tuple[Scalar, Scalar]:
+        return carry[0], record.gap(gaps.loss)
+
+    def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
+        first, last = carry
+        change = (last - first) / jnp.maximum(jnp.abs(first), jnp.finfo(first.dtype).tiny)
+        return jnp.where(end.diverged | jnp.isnan(change), jnp.inf, change)
 
 
 class Glance(NamedTuple):
@@ -24,7 +48,8 @@ class Check(NamedTuple):
     """A look at the algorithm during training, on the validation problems.
 
     `objective` is its mean since the last check (none before training), `holds` the share of problems on which the
-    constraint's property holds, `setback` what went wrong ("dead" or "diverged"), if anything did.
+    constraint's property holds, `change` the median relative change of the loss from start to end, `setback` what went
+    wrong ("dead" or "diverged"), if anything did.
     """
 
     step: int
@@ -33,6 +58,7 @@ class Check(NamedTuple):
     median: float
     solved: float
     holds: float
+    change: float = 0.0
     best: bool = False
     setback: str = ""
     seconds: float = 0.0
@@ -71,10 +97,13 @@ class History:
         return count
 
     def is_best(self, check: Check, at_least: float) -> bool:
-        """Whether this point is to be kept: it satisfies the constraint better, or equally and stops earlier."""
+        """Whether this point is to be kept: it satisfies the constraint better, or equally and stops earlier.
 
-        def rank(check: Check) -> tuple[float, float]:
-            return min(check.holds, at_least), -check.mean
+        Where all are equal in this, for instance because nothing is solved yet, the smaller loss at the end decides.
+        """
+
+        def rank(check: Check) -> tuple[float, float, float]:
+            return min(check.holds, at_least), -check.mean, -check.change
 
         return rank(check) > rank(self.best)
 

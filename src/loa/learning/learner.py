@@ -11,10 +11,11 @@ import optax
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..functionals import Functional
 from ..kernels import initial
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
-from .objective import Objective, Segment, Slot
+from .objective import Objective, OverSegments, Segment, Slot
 
 
 class Learner(NamedTuple):
@@ -29,11 +30,12 @@ class Learner(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Sums over some training steps: the objective, steps that counted, gradients left out, problems that moved."""
+    """Sums over some training steps: the objective, steps that counted, gradients left out and zero, problems moved."""
 
     value: Scalar
     steps: Int[Array, ""]
     left_out: Int[Array, ""]
+    silent: Int[Array, ""]
     moved: Scalar
 
 
@@ -80,14 +82,30 @@ class Recipe(eqx.Module):
             return total / jnp.maximum(jnp.sum(segments.counts), 1), segments
 
         (value, segments), gradient = jax.value_and_grad(cost, has_aux=True)(learner.parameters)
-        usable = jnp.isfinite(optax.tree.norm(gradient))
+        size = optax.tree.norm(gradient)
+        usable, silent = jnp.isfinite(size), size == 0
         parameters, optimizer_state = self._descend(learner, gradient, usable)
         average = jax.tree.map(
             lambda mean, new: self.averaging * mean + (1 - self.averaging) * new, learner.average, parameters
         )
         slots, moved = self._refill(learner.slots, segments.state, parameters, pool, jax.random.fold_in(key, 1))
-        tally = Tally(jnp.where(usable, value, 0.0), usable.astype(jnp.int32), (~usable).astype(jnp.int32), moved)
+        counts = (flag.astype(jnp.int32) for flag in (usable, ~usable, silent))
+        tally = Tally(jnp.where(usable, value, 0.0), *counts, moved)
         return Learner(parameters, average, optimizer_state, slots, learner.step + 1, learner.caution), tally
+
+    def program(self, learner: Learner, pool: Any, key: Key[Array, ""], constraint: Functional) -> str:
+        """The text of what is computed in a step of training and for the constraint, apart from the arrays in it.
+
+        It tells one run from another, whatever functions algorithm, problems, objective and optimizer are made of.
+        """
+
+        def one(parameters: Any, slots: Slot) -> Segment:
+            slot = jax.tree.map(lambda leaf: leaf[0], slots)
+            measured = OverSegments(constraint)
+            return measured(self.algorithm(parameters), self.problem_class, self.criterion, slot, key)
+
+        of_constraint = eqx.filter_jit(one).lower(learner.parameters, learner.slots)
+        return advance.lower((self, pool, key), learner, 1).as_text() + of_constraint.as_text()  # pyright: ignore
 
     def _descend(self, learner: Learner, gradient: Any, usable: Bool[Array, ""]) -> tuple[Any, Any]:
         """A step of the optimizer; none if the gradient is not finite."""
@@ -136,7 +154,7 @@ def advance(fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: 
         return (learner, jax.tree.map(jnp.add, tally, new)), None
 
     zero, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
-    (learner, tally), _ = jax.lax.scan(body, (learner, Tally(zero, none, none, zero)), length=steps)
+    (learner, tally), _ = jax.lax.scan(body, (learner, Tally(zero, none, none, none, zero)), length=steps)
     return learner, tally
 
 

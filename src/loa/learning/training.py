@@ -22,7 +22,7 @@ from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from ..progress import printed
 from .checkpoint import Checkpoint, fingerprint
-from .checks import Check, Glance, History, Report
+from .checks import Check, Glance, History, LossChange, Report
 from .learner import Learner, Recipe, Tally, advance
 from .objective import Imitation, Objective, OneStepContraction, OverSegments
 
@@ -95,10 +95,15 @@ def train(
     steps, checks = whole_number("steps", steps), whole_number("checks", checks)
     if steps < checks:
         raise ValueError(f"there cannot be more checks than steps, got {checks} checks of {steps} steps.")
+    if not (learning_rate > 0 and np.isfinite(learning_rate)):
+        raise ValueError(f"learning_rate must be positive and finite, got {learning_rate}.")
+    for name, share in (("averaging", averaging), ("restart", restart), ("at_least", at_least)):
+        if share is not None and not 0 <= share <= 1 - (name == "averaging") * 1e-9:
+            raise ValueError(f"{name} must be between 0 and 1, got {share}.")
     objective = as_objective(objective)
     key, validation_key, run_key = (jax.random.fold_in(key, number) for number in range(3))
-    if isinstance(validation, int):
-        validation = problem_class.draw(validation_key, validation)
+    if isinstance(validation, (int, np.integer)):
+        validation = problem_class.draw(validation_key, int(validation))
     algorithm = in_precision_of_problems(algorithm, problem_class, validation)
     parameters, form = eqx.partition(algorithm, eqx.is_inexact_array)
     recipe = Recipe(
@@ -114,8 +119,8 @@ def train(
     )
     constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
 
-    def examine(parameters: Any) -> tuple[np.ndarray, float, float]:
-        """Stopping times, share of solved problems and share with the property, on the validation problems."""
+    def examine(parameters: Any, step: int, objective: float | None) -> Check:
+        """A look at the algorithm with these parameters, on the validation problems."""
         performance = evaluate(
             recipe.algorithm(parameters),
             problem_class,
@@ -123,10 +128,11 @@ def train(
             criterion=criterion,
             horizon=horizon,
             key=run_key,
-            functionals=[StoppingTime(), constraint],
+            functionals=[StoppingTime(), constraint, LossChange()],
         )
-        solved = float((performance.outcome == "solved").mean())
-        return performance["stopping_time"], solved, float(performance[constraint.name].mean())
+        times, solved = performance["stopping_time"], float((performance.outcome == "solved").mean())
+        holds, change = float(performance[constraint.name].mean()), float(np.median(performance["loss_change"]))
+        return Check(step, objective, float(times.mean()), float(np.median(times)), solved, holds, change)
 
     def problems_for(block: int) -> Any:
         if problems is not None:
@@ -136,32 +142,37 @@ def train(
     if problems is not None:
         count_problems(problems)
     settings = (steps, checks, batch, learning_rate, averaging, recipe.restart, at_least, pool, horizon)
-    described = repr((settings, objective, criterion, constraint))
-    identity = fingerprint(parameters, problem_class, problems, validation, jax.random.key_data(key), described)
+
+    def identity(learner: Learner) -> str:
+        program = recipe.program(learner, problems_for(0), key, constraint)
+        return fingerprint(recipe, parameters, problems, validation, jax.random.key_data(key), settings, program)
+
     with printed(progress, "training", steps) as report:
-        course = Course(recipe, examine, problems_for, steps // checks, at_least, key, report)
-        return course.run(parameters, checks, Checkpoint(checkpoint, identity))
+        course = Course(recipe, examine, problems_for, steps, checks, at_least, key, report)
+        return course.run(parameters, checkpoint, identity)
 
 
 class Course(NamedTuple):
     """A course of training: stretches of steps, a check after each, and what to do about what it shows."""
 
     recipe: Recipe
-    examine: Callable[[Any], tuple[np.ndarray, float, float]]
+    examine: Callable[[Any, int, float | None], Check]
     problems_for: Callable[[int], Any]
-    stretch: int
+    steps: int
+    checks: int
     at_least: float
     key: Key[Array, ""]
     report: Report
 
-    def run(self, parameters: Any, checks: int, checkpoint: Checkpoint) -> Trained:
+    def run(self, parameters: Any, path: Path | str | None, identity: Callable[[Learner], str]) -> Trained:
         learner = self.recipe.begin(parameters, self.problems_for(0), self.key)
         best = parameters
+        checkpoint = Checkpoint(path, "" if path is None else identity(learner))
         if checkpoint.exists:
             (learner, best), history = checkpoint.load((learner, best))
         else:
-            history = History((self._look(parameters, 0, None)._replace(best=True),))
-        while len(history) <= checks and history.setbacks < PATIENCE:
+            history = History((self.examine(parameters, 0, None)._replace(best=True),))
+        while len(history) <= self.checks and history.setbacks < PATIENCE:
             started = time.perf_counter()
             learner, best, check = self._stretch(learner, best, history)
             history = history.after(check, seconds=time.perf_counter() - started)
@@ -169,7 +180,7 @@ class Course(NamedTuple):
             self.report(history.checks[-1])
         if history.setbacks >= PATIENCE:
             warnings.warn(
-                f"training ended after {len(history) - 1} of {checks} checks: set back {PATIENCE} times in a row "
+                f"training ended after {len(history) - 1} of {self.checks} checks: set back {PATIENCE} times in a row "
                 "without finding a better point; a smaller learning rate may help.",
                 stacklevel=4,
             )
@@ -178,19 +189,16 @@ class Course(NamedTuple):
     def _stretch(self, learner: Learner, best: Any, history: History) -> tuple[Learner, Any, Check]:
         """Train for a while, look, keep what is best, and go back to it if training went astray."""
         pool = self.problems_for(len(history))
-        learner, tally = advance((self.recipe, pool, self.key), learner, self.stretch)
+        stretch = self.steps * len(history) // self.checks - int(learner.step)
+        learner, tally = advance((self.recipe, pool, self.key), learner, stretch)
         candidate = learner.average if self.recipe.averaging else learner.parameters
-        check = self._look(candidate, int(learner.step), float(tally.value / max(int(tally.steps), 1)))
-        check = check._replace(setback=_went_astray(tally, self.stretch, check, history.best))
+        check = self.examine(candidate, int(learner.step), float(tally.value / max(int(tally.steps), 1)))
+        check = check._replace(setback=_went_astray(tally, stretch, check, history.best))
         if history.is_best(check, self.at_least):
             best, check = candidate, check._replace(best=True)
         elif check.setback:
             learner = self.recipe.again(learner, best, pool, self.key)
         return learner, best, check
-
-    def _look(self, parameters: Any, step: int, objective: float | None) -> Check:
-        times, solved, holds = self.examine(parameters)
-        return Check(step, objective, float(times.mean()), float(np.median(times)), solved, holds)
 
 
 def imitate(
@@ -255,8 +263,9 @@ def as_objective(objective: Objective | Functional | None) -> Objective:
 
 def _went_astray(tally: Tally, steps: int, check: Check, best: Check) -> str:
     """What is wrong, in a word, if training cannot be expected to recover by itself."""
-    if tally.moved < 0.01 * steps:
+    if tally.moved < 0.01 * steps or tally.silent > 0.99 * steps:
         return "dead"
-    if tally.left_out > 0.5 * steps or check.solved < best.solved - 0.5:
+    uphill = check.change > 0 >= best.change
+    if uphill or tally.left_out > 0.5 * steps or check.solved < best.solved - 0.5:
         return "diverged"
     return ""
