@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from .algorithms.algorithm import Algorithm
     from .experiments.experiment import Experiment
+    from .pipeline import Order
     from .results import Results
 
 app = typer.Typer(
@@ -44,6 +45,9 @@ def run(
     pretrained: Annotated[
         bool, typer.Option("--pretrained", help="Begin with the weights that ship with loa, at the paper's sizes.")
     ] = False,
+    how: Annotated[
+        str, typer.Option(help="Which algorithm: ours, or paper for the one with its architecture.")
+    ] = "loa",
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run in that directory.")] = False,
@@ -54,12 +58,17 @@ def run(
     _set_devices(experiment)
     own = experiment.endswith(".py")
     setting = _own(Path(experiment)) if own else _experiment(experiment, images)
-    directory = out or Path("runs") / setting.name
+    _check_way(setting, how)
+    directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
     from rich.console import Console
+
+    from .pipeline import Order
 
     console = Console(highlight=False, soft_wrap=True)
     try:
-        _run(setting, preset, pretrained, seed, directory, resume, overwrite, console)
+        at_size = setting if pretrained else setting.at(preset)
+        order = Order(at_size, "paper" if pretrained else preset, seed, pretrained, _command(), how)
+        _run(order, directory, resume, overwrite, console)
     except KeyboardInterrupt:
         _fail(f"interrupted; `{_command()} --resume` goes on from here.")
     except OSError as error:
@@ -68,22 +77,17 @@ def run(
         _fail(str(error))
 
 
-def _run(
-    setting: Experiment, preset: str, pretrained: bool, seed: int, directory: Path, resume: bool, overwrite: bool,
-    console: Console,
-) -> None:  # fmt: skip
-    from .pipeline import Order, carry_out
+def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: Console) -> None:
+    from .pipeline import carry_out
     from .saving import shipped
 
-    if pretrained and setting.name not in shipped():
-        _fail(f"no weights for {setting.name} ship with loa; there are some for {', '.join(shipped())}.")
-    preset = "paper" if pretrained else preset
-    order = Order(setting if pretrained else setting.at(preset), preset, seed, pretrained, _command())
+    if order.pretrained and order.weights not in shipped():
+        _fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
     _tell(results, console)
-    if setting.afterwards is not None:
+    if order.experiment.afterwards is not None:
         try:
-            setting.afterwards(setting, results, directory, console)
+            order.experiment.afterwards(order.experiment, results, directory, console)
         except KeyboardInterrupt:
             _fail("interrupted after the report was written; add --overwrite to run it again.")
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
@@ -118,8 +122,7 @@ def train(
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
     _set_devices(experiment)
     setting = _experiment(experiment)
-    if how not in setting.learned:
-        _fail(f"{experiment} cannot be learned as {how!r}; there are {', '.join(setting.learned) or 'no ways'}.")
+    _check_way(setting, how)
     path = out or Path(f"{experiment}.eqx")
     checkpoint = path.with_suffix(".checkpoint")
     if checkpoint.exists() and not resume:
@@ -137,6 +140,8 @@ def train(
         _fail("interrupted; the same command with --resume goes on from the last check, where there is one.")
     except OSError as error:
         _fail(f"could not write {path}: {error.strerror or error}.")
+    except ValueError as error:
+        _fail(str(error))
 
 
 @app.command()
@@ -154,7 +159,9 @@ def compare(
     _set_devices(experiment)
     setting = _experiment(experiment, images)
     known = _algorithms(setting)
-    names = [name.strip() for name in algorithms.split(",") if name.strip()] or list(known)
+    names = [name.strip() for name in algorithms.split(",") if name.strip()] or [
+        name for name in known if name == "learned" or name in setting.baselines
+    ]
     unknown = [name for name in names if name not in known]
     if unknown:
         _fail(f"{experiment} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
@@ -196,12 +203,17 @@ def _experiment(name: str, images: Path | None = None) -> Experiment:
     return setting if images is None else _with_photographs(setting, images)
 
 
+def _check_way(setting: Experiment, how: str) -> None:
+    if how not in setting.learned:
+        _fail(f"{setting.name} cannot be learned as {how!r}; there are {', '.join(setting.learned) or 'no ways'}.")
+
+
 def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
-    """What can be compared: the learned algorithm that ships with loa, if there is one, and the baselines."""
+    """What can be compared: the learned algorithms that ship with loa, "learned" being ours, and the baselines."""
     from .saving import load, shipped
 
-    learned = {"learned": load(setting.name)} if setting.name in shipped() else {}
-    return {**learned, **setting.baselines}
+    names = {"learned": setting.name} | {f"{setting.name}-{how}": f"{setting.name}-{how}" for how in setting.learned}
+    return {name: load(file) for name, file in names.items() if file in shipped()} | dict(setting.baselines)
 
 
 def _own(path: Path) -> Experiment:

@@ -43,7 +43,8 @@ def numbers(leaf: Any) -> bool:
 class Prior:
     """How the support of the prior is sampled around what was learned, as in `loa.learning.langevin_support`.
 
-    `free` says which parameters vary; the candidates have the others in common.
+    Parameters that are single numbers vary, and candidates have the others in common. An algorithm that has none, such
+    as a network, varies as a whole, by steps of a hundredth of the size.
     """
 
     candidates: int = 100
@@ -52,7 +53,19 @@ class Prior:
     thinning: int = 20
     batch: int = 16
     at_least: float = 0.9
-    free: Callable[[Any], bool] = numbers
+
+    def around(self, learned: Algorithm) -> dict[str, Any]:
+        """The options for sampling around this algorithm."""
+        single = any(map(numbers, jax.tree.leaves(learned)))
+        return {
+            "size": self.candidates,
+            "step_size": self.step_size if single else 0.01 * self.step_size,
+            "free": numbers if single else eqx.is_inexact_array,
+            "chains": self.chains,
+            "thinning": self.thinning,
+            "batch": self.batch,
+            "at_least": self.at_least,
+        }
 
 
 @dataclass(frozen=True)
@@ -144,6 +157,8 @@ class Lesson:
     effort: float = 1.0
     checkpoint: Path | None = None
     progress: bool = False
+    facts: dict[str, Any] = field(default_factory=dict)
+    """How it was learned, for the provenance: written by whoever does it."""
 
     @property
     def key(self) -> Key[Array, ""]:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from ..algorithms import LBFGS
 from ..algorithms.algorithm import Algorithm
 from ..functionals import Functional
-from ..learning import Objective, average_curvature, imitate, train
+from ..learning import Objective, as_objective, average_curvature, imitate, train
 from ..tuning import tune
 from .experiment import Lesson
 
@@ -34,16 +34,17 @@ def tuned(
     rounds: int = 3,
 ) -> Algorithm:
     """The algorithm with the smallest mean stopping time on training problems, of a family with a few parameters."""
-    experiment = lesson.experiment
+    experiment, problems, candidates = lesson.experiment, lesson.times(problems), lesson.times(candidates)
+    lesson.facts.update(tuned=sorted(space), problems=problems, candidates=candidates, rounds=rounds)
     found = tune(
         factory,
         space,
         experiment.problem_class,
-        lesson.problems(lesson.times(problems)),
+        lesson.problems(problems),
         criterion=experiment.criterion,
         horizon=experiment.horizon,
         key=lesson.key,
-        candidates=lesson.times(candidates),
+        candidates=candidates,
         rounds=rounds,
         progress=lesson.progress,
     )
@@ -70,13 +71,25 @@ def trained(
     number of validation problems is the experiment's unless given.
     """
     experiment = lesson.experiment
+    steps, imitation_steps = max(checks, lesson.times(steps)), lesson.times(imitation_steps)
+    problems = None if problems is None else lesson.times(problems)
+    lesson.facts.update(
+        teacher=type(teacher).__name__,
+        imitation_steps=imitation_steps,
+        steps=steps,
+        batch=batch,
+        learning_rate=learning_rate,
+        objective=repr(as_objective(objective)),
+        problems="fresh ones" if problems is None else problems,
+        validation=validation or experiment.sizes["validation"],
+    )
     setting = dict(criterion=experiment.criterion, horizon=experiment.horizon, batch=batch)
     start = imitate(
         algorithm,
         teacher,
         experiment.problem_class,
         key=jax.random.fold_in(lesson.key, 0),
-        steps=lesson.times(imitation_steps),
+        steps=imitation_steps,
         progress=lesson.progress,
         **setting,  # pyright: ignore[reportArgumentType]
     )
@@ -84,10 +97,10 @@ def trained(
         start,
         experiment.problem_class,
         key=jax.random.fold_in(lesson.key, 1),
-        problems=None if problems is None else lesson.problems(lesson.times(problems), optimal_losses=True),
+        problems=None if problems is None else lesson.problems(problems, optimal_losses=True),
         validation=experiment.draw("validation", lesson.seed, validation),
         objective=objective,
-        steps=max(checks, lesson.times(steps)),
+        steps=steps,
         checks=checks,
         learning_rate=learning_rate,
         checkpoint=lesson.checkpoint,

@@ -15,5 +15,6 @@ from .prior import mode as mode
 from .prior import posterior_on as posterior_on
 from .prior import prior_on as prior_on
 from .training import Trained as Trained
+from .training import as_objective as as_objective
 from .training import imitate as imitate
 from .training import train as train

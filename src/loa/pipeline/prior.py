@@ -41,7 +41,6 @@ class WeightedPrior(NamedTuple):
 
 def sample_prior(experiment: Experiment, learned: Algorithm, problems: Any, key: Key[Array, ""]) -> WeightedPrior:
     """Sample candidates and weigh them by how they do on the prior problems."""
-    recipe = experiment.prior
     support, performance = langevin_support(
         learned,
         experiment.problem_class,
@@ -49,13 +48,7 @@ def sample_prior(experiment: Experiment, learned: Algorithm, problems: Any, key:
         criterion=experiment.criterion,
         horizon=experiment.horizon,
         key=key,
-        size=recipe.candidates,
-        chains=recipe.chains,
-        thinning=recipe.thinning,
-        step_size=recipe.step_size,
-        batch=recipe.batch,
-        at_least=recipe.at_least,
-        free=recipe.free,
+        **experiment.prior.around(learned),
         functionals=certified(experiment),
     )
     caps, size = caps_of(experiment), experiment.sizes["posterior"]

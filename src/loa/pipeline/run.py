@@ -30,13 +30,22 @@ from .summary import Certified, summarize
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be run: an experiment, at a preset, with a seed, learned anew or from the shipped weights."""
+    """What is to be run: an experiment, at a preset, with a seed, learned anew or from the shipped weights.
+
+    `how` names one of the ways of learning that the experiment has: "loa" is ours.
+    """
 
     experiment: Experiment
     preset: str = "quick"
     seed: int = 0
     pretrained: bool = False
     command: str = ""
+    how: str = "loa"
+
+    @property
+    def weights(self) -> str:
+        """The name under which what is learned in this way ships, if it does."""
+        return self.experiment.name if self.how == "loa" else f"{self.experiment.name}-{self.how}"
 
     def identity(self) -> dict[str, Any]:
         """What determines the result, to recognize the run when it goes on."""
@@ -45,6 +54,7 @@ class Order:
             "preset": self.preset,
             "seed": self.seed,
             "pretrained": self.pretrained,
+            "how": self.how,
             "sizes": dict(self.experiment.sizes),
             "candidates": self.experiment.prior.candidates,
         }
@@ -115,10 +125,10 @@ class _Run:
     def learned(self) -> Algorithm:
         """The algorithm before its neighbours are looked at."""
         if self.order.pretrained:
-            return load(self.experiment.name)
+            return load(self.order.weights)
         checkpoint = self.place.stages / "learn.checkpoint"
         lesson = self.lesson(checkpoint)
-        return self.place.algorithm("learn", lambda: self.experiment.learned["loa"](lesson))
+        return self.place.algorithm("learn", lambda: self.experiment.learned[self.order.how](lesson))
 
     @cached_property
     def tuned(self) -> dict[str, Algorithm]:
@@ -131,7 +141,7 @@ class _Run:
     @cached_property
     def shipped(self) -> WeightedPrior | None:
         """A prior that need not be sampled, because it came with the weights."""
-        return shipped_prior(self.experiment.name) if self.order.pretrained else None
+        return shipped_prior(self.order.weights) if self.order.pretrained else None
 
     @cached_property
     def prior(self) -> WeightedPrior:
