@@ -13,7 +13,7 @@ from loa.experiments.experiment import Experiment, Prior, Quick
 from loa.experiments.own import experiment_for, from_file
 from loa.pipeline import Order, carry_out
 from loa.pipeline.directory import OccupiedError
-from loa.pipeline.prior import shipped_prior
+from loa.pipeline.prior import WeightedPrior, shipped_prior
 from loa.results import Results
 
 SIZES = {"prior": 30, "posterior": 60, "validation": 10, "held-out": 80, "test": 40}
@@ -69,6 +69,16 @@ QUIET = Console(quiet=True)
 def finished(tmp_path_factory):
     directory = tmp_path_factory.mktemp("run")
     return carry_out(Order(small(), "paper", seed=1), directory, QUIET), directory
+
+
+def test_a_network_goes_through_the_pipeline_as_a_whole(tmp_path):
+    """Nothing in it is a single number, so that all of its weights vary in the prior, a little."""
+    networks = {"loa": learn, "paper": lambda lesson: loa.learned.LearnedQuadratics(key=lesson.key)}
+    order = Order(small(learned=networks), "paper", how="paper")
+    carry_out(order, tmp_path, QUIET)
+    first, last = (WeightedPrior.load(tmp_path / "prior.eqx").stack[place] for place in (0, -1))
+    weights = [np.asarray(network.direction.weights[0]) for network in (first, last)]
+    assert 1e-5 < np.abs(weights[0] - weights[1]).mean() < 0.1
 
 
 def test_a_run_leaves_everything_and_nothing_else(finished):

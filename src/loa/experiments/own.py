@@ -94,7 +94,7 @@ def experiment_for(
         learned={"loa": learn or learned},
         title=f"{type(problem_class).__name__}, from {name}.py",
         gap=gap,
-        prior=Prior(candidates=50, at_least=0.0),
+        prior=Prior(candidates=50),
         quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, **(sizes or {})}),
     )
 

@@ -46,7 +46,8 @@ class LearnedQuadratics(Algorithm):
         loss, gradient = oracle.value_and_gradient(x)
         (gradient_norm, d1), (momentum_norm, d2) = split(gradient), split(x - previous)
         (direction,) = self.direction(jnp.stack([d1, d2, d1 * d2]))
-        (beta,) = self.step_size(jnp.log1p(jnp.stack([gradient_norm, momentum_norm, loss, previous_loss])))
+        sizes = jnp.stack([gradient_norm, momentum_norm, loss, previous_loss])
+        (beta,) = self.step_size(jnp.sign(sizes) * jnp.log1p(jnp.abs(sizes)))  # losses may be negative
         return LearnedState(x + beta * direction, x, loss)
 
     def iterate(self, state: LearnedState) -> Float[Array, " d"]:

@@ -25,6 +25,9 @@ from .training import as_objective
 MOST_ROUNDS = 20
 """How many times as many points as wanted are tried before giving up."""
 
+NEARLY = 0.95
+"""Neighbours of an algorithm that itself violates the constraint must be this good compared with it."""
+
 
 class Support(NamedTuple):
     """Candidates around a trained algorithm, and how they do on the prior problems."""
@@ -59,7 +62,7 @@ def langevin_support(
 
     with \(\eta_k\) = `step_size` / (1 + k / thinning), on several chains at once. Every `thinning` steps they propose
     points; those that violate the constraint on the prior problems are dropped, and their chains go back. The trained
-    algorithm itself comes first, whether it satisfies the constraint or not.
+    algorithm itself comes first. If it does not satisfy the constraint, it is relaxed to nearly what it reaches.
 
     Arguments:
         size: how many points.
@@ -92,9 +95,11 @@ def langevin_support(
         look = evaluate(
             _stack_of(candidates, form), problem_class, problems, functionals=[constraint, *functionals], **options
         )
-        good = look[constraint.name].mean(axis=(1, 2)) >= at_least
+        holds = look[constraint.name].mean(axis=(1, 2))
+        if number == 0:
+            at_least = min(at_least, NEARLY * float(holds[0]))
+        good = holds >= at_least
         accept(good)
-        good[0] |= number == 0
         kept.append(jax.tree.map(lambda leaf, good=good: leaf[good], candidates))
         looks.append(look.of_candidates(good))
         found += int(good.sum())
