@@ -93,7 +93,7 @@ class CompactImages(Algorithm):
 
     They come from the change of the logarithm of the loss, the logarithms of the norms of gradient and last step, and a
     constant, which stands for the bias.
-    Much cheaper than `LearnedImages`, and more reliable to train.
+    Much cheaper than `LearnedImages`, and not as fast.
     """
 
     weights: CoordinateNetwork
