@@ -87,6 +87,28 @@ def test_compare_prints_a_table():
     assert "steps less than expected-squared" in done.stdout.replace("\n", " ")
 
 
+def test_shipped_algorithms_are_compared_by_name():
+    done = loa("compare", "lasso", "--problems", 5, "--algorithms", "learned, lasso-paper")
+    assert done.returncode == 0, done.stderr
+    assert "learned needs" in done.stdout
+    assert "less than lasso-paper" in done.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", ["run", "train"])
+def test_an_unknown_way_of_learning_is_one_sentence(command):
+    refused = loa(command, "lasso", "--how", "magic")
+    assert refused.returncode == 1
+    assert refused.stderr == "loa: lasso cannot be learned as 'magic'; there are loa, paper.\n"
+
+
+def test_a_file_that_is_no_checkpoint_is_one_sentence(tmp_path):
+    (tmp_path / "lasso.checkpoint").write_bytes(b"\x00\x01")
+    options = ("--how", "paper", "--effort", 0.001, "--out", tmp_path / "lasso.eqx", "--resume")
+    refused = loa("train", "lasso", *options)
+    assert refused.returncode == 1
+    assert refused.stderr == f"loa: {tmp_path}/lasso.checkpoint is not a whole checkpoint: delete it to begin anew.\n"
+
+
 def test_compare_names_what_is_missing():
     refused = loa("compare", "running-example", "--algorithms", "newton")
     assert refused.returncode == 1

@@ -62,7 +62,7 @@ def learn(lesson: Lesson) -> LearnedSpectralQuasiNewton:
 def learn_as_paper(lesson: Lesson) -> Algorithm:
     """The paper's architecture, objective and teacher."""
     network = LearnedImages(key=jax.random.fold_in(lesson.key, 2))
-    return _trained(lesson, network, OneStepContraction(loss_gap), steps=9000, checks=30, learning_rate=5e-4)
+    return _trained(lesson, network, OneStepContraction(loss_gap), steps=3000, checks=10, learning_rate=5e-4)
 
 
 def learn_compact(lesson: Lesson) -> Algorithm:
