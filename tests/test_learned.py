@@ -93,10 +93,11 @@ def small_images(*size):
     return ImageRestoration(size=size), Restoration(jnp.asarray(observed), jnp.asarray(0.2))
 
 
-def test_learned_lasso_is_the_papers_update():
-    """Appendix J, with the masks of the two directions as in the published code."""
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_learned_lasso_is_the_papers_update(as_printed):
+    """Appendix J, with the masks of the two directions as in the published code, or as in the text."""
     problem_class, problem, (A, b, weight, beta) = small_lasso()
-    algorithm, runnable = drawn(learned.LearnedLasso)
+    algorithm, runnable = drawn(partial(learned.LearnedLasso, as_printed=as_printed))
     path = points(runnable, problem_class, problem, 0.03 * problem_class.start_point * (np.arange(9) % 3 != 0), 4)
     prox = lambda v: np.sign(v) * np.maximum(np.abs(v) - beta * weight, 0)  # noqa: E731
     occurred = np.zeros(6, bool)
@@ -112,7 +113,8 @@ def test_learned_lasso_is_the_papers_update():
         s = in_numpy(algorithm.weights, [*norms, *changes, d1[0] @ d2[0], d1[1] @ d2[1], weight])
         channels = s[:, None] * np.stack([*d1, *d2, *d3, d1[0] * d2[0], d1[1] * d2[1]])
         out1, out2 = in_numpy(algorithm.directions, channels)
-        expected = prox(x + beta * (rest * out1 - gradient + norm(momentum) * support * out2))
+        first, second = (support, rest) if as_printed else (rest, support)
+        expected = prox(x + beta * (first * out1 - gradient + norm(momentum) * second * out2))
         assert_allclose(after, expected, rtol=1e-10, atol=1e-12)
         assert not np.allclose(after, p, atol=1e-3)
         occurred |= [norm(d) > 0 for d in (*d1, *d2, *d3)]

@@ -55,6 +55,15 @@ def test_a_damaged_file_is_named(tmp_path):
         loa.load(path)
 
 
+def test_an_option_that_came_later_has_its_default(tmp_path, monkeypatch):
+    path, algorithm = tmp_path / "algorithm.eqx", LearnedLasso(key=jax.random.key(0))
+    fields = dataclasses.fields
+    with monkeypatch.context() as patch:
+        patch.setattr("loa.saving.dataclasses.fields", lambda node: [f for f in fields(node) if f.name != "as_printed"])
+        loa.save(path, algorithm)
+    assert eqx.tree_equal(loa.load(path), algorithm)
+
+
 def test_a_file_of_another_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "algorithm.eqx"
     loa.save(path, loa.HeavyBall(0.1, 0.9))

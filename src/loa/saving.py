@@ -100,14 +100,19 @@ def _rebuild(node: Any, arrays: dict[str, np.ndarray]) -> Any:
         return jnp.asarray(arrays[f"array_{node['array']}"])
     if "class" in node:
         kind = _class(node["class"])
-        lacking = {field.name for field in dataclasses.fields(kind)} - set(node["fields"])
+        optional = (
+            f for f in dataclasses.fields(kind) if f.metadata.get("static") and f.default != dataclasses.MISSING
+        )
+        defaults = {field.name: field.default for field in optional}
+        lacking = {field.name for field in dataclasses.fields(kind)} - set(node["fields"]) - set(defaults)
         if lacking:
             raise ValueError(
                 f"the file is from another version of loa: its {kind.__name__} has no {', '.join(sorted(lacking))}."
             )
         module = object.__new__(kind)
-        for name, field in node["fields"].items():
-            object.__setattr__(module, name, _rebuild(field, arrays))
+        fields = defaults | {name: _rebuild(field, arrays) for name, field in node["fields"].items()}
+        for name, value in fields.items():
+            object.__setattr__(module, name, value)
         return jax.tree.map(lambda leaf: leaf, module)
     if "tuple" in node:
         return tuple(_rebuild(item, arrays) for item in node["tuple"])

@@ -65,4 +65,4 @@ def learn_as_paper(lesson: Lesson) -> LearnedQuadratics:
     """The paper's architecture, objective and teacher."""
     network = LearnedQuadratics(key=jax.random.fold_in(lesson.key, 2))
     heavy_ball = lesson.experiment.baselines["heavy ball"]
-    return trained(lesson, network, heavy_ball, steps=300_000, learning_rate=3e-4)  # pyright: ignore
+    return trained(lesson, network, heavy_ball, steps=150_000, learning_rate=3e-4)  # pyright: ignore

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
@@ -38,14 +39,16 @@ class LearnedLasso(Algorithm):
     parts (in a fixed unit, which the weights of the first layer can undo), the inner products of gradient and
     momentum, and λ.
 
-    The paper's text has \(d_{1,>}\) and \(d_{2,0}\). Then nothing makes the move on the support vanish at a solution,
-    and training does not succeed; the code that the authors published has it as here.
+    The paper's text has \(d_{1,>}\) and \(d_{2,0}\), as here with `as_printed`. Then nothing makes the move on the
+    support vanish at a solution, and training does not succeed; the code that the authors published has it as above.
     """
 
     weights: CoordinateNetwork
     directions: CoordinateNetwork
+    as_printed: bool = eqx.field(static=True, default=False)
 
-    def __init__(self, *, key: Key[Array, ""]):
+    def __init__(self, *, key: Key[Array, ""], as_printed: bool = False):
+        self.as_printed = as_printed
         weight_key, direction_key = jax.random.split(key)
         self.weights = CoordinateNetwork((12, 30, 20, 10, 8), key=weight_key)
         self.directions = CoordinateNetwork((8, 20, 20, 20, 2), key=direction_key)
@@ -81,7 +84,7 @@ class LearnedLasso(Algorithm):
         )
         products = dg[0] * dm[0], dg[1] * dm[1]
         d1, d2 = self.directions(weighted(self.weights(features), *dg, *dm, *dr, *products))
-        move = jnp.where(nonzero, momentum_norm * d2, d1) - gradient
+        move = jnp.where(nonzero == self.as_printed, d1, momentum_norm * d2) - gradient
         return LassoState(oracle.prox(x + beta * move, beta), x, smooth, nonsmooth)
 
     def iterate(self, state: LassoState) -> Float[Array, " d"]:
