@@ -11,9 +11,9 @@ from rich.console import Console
 
 import loa
 from loa.experiments.experiment import Experiment, Lesson
-from loa.experiments.lessons import tuned
+from loa.experiments.lessons import trained, tuned, unrolled
 from loa.experiments.schooling import school
-from loa.learned import DenseCurvature, LearnedLasso, LearnedQuasiNewton
+from loa.learned import DenseCurvature, LearnedLasso, LearnedQuadratics, LearnedQuasiNewton
 
 KEY = jax.random.key(0)
 SPACE = {"step_size": (0.1, 1.8), "momentum": (0.0, 0.9)}
@@ -130,3 +130,36 @@ def test_schooling_learns_measures_and_saves(tmp_path):
     assert isinstance(loa.load(path), loa.HeavyBall)
     with pytest.raises(ValueError, match="no role 'exam'"):
         experiment.draw("exam", 0)
+
+
+def test_schooling_of_a_network_says_how_and_leaves_no_checkpoints(tmp_path):
+    """Imitation, training over single steps and then over segments; killed in between, it goes on to the same bits."""
+
+    def learn(lesson):
+        network, teacher = LearnedQuadratics(key=lesson.key), loa.GradientDescent(0.3)
+        first = trained(lesson, network, teacher, steps=20, checks=2, learning_rate=1e-3, batch=4, imitation_steps=10)
+        if lesson.checkpoint.stem == "killed" and not lesson.second_checkpoint.exists():
+            lesson.second_checkpoint.touch()
+            raise KeyboardInterrupt
+        lesson.second_checkpoint.unlink(missing_ok=True)
+        return unrolled(lesson, first, loa.gaps.loss, length=3, steps=10, checks=2, learning_rate=1e-4, batch=4)
+
+    experiment = Experiment(
+        name="bowls", problem_class=Bowls(), criterion=loa.loss_below(1e-6), horizon=30, functionals=(),
+        baselines={}, sizes={"test": 5, "validation": 6}, learned={"paper": learn},
+    )  # fmt: skip
+
+    def go(name):
+        lesson = Lesson(experiment, 0, 1.0, tmp_path / f"{name}.checkpoint")
+        school(lesson, "paper", tmp_path / f"{name}.eqx", Console(quiet=True))
+
+    go("whole")
+    with pytest.raises(KeyboardInterrupt):
+        go("killed")
+    go("killed")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["killed.eqx", "whole.eqx"]
+    assert eqx.tree_equal(loa.load(tmp_path / "killed.eqx"), loa.load(tmp_path / "whole.eqx"))
+    learning = loa.provenance(tmp_path / "whole.eqx")["learning"]
+    assert (learning["teacher"], learning["imitation_steps"]) == ("GradientDescent", 10)
+    assert learning["training"]["validation"] == learning["unrolled"]["validation"] == 6
+    assert (learning["training"]["steps"], learning["unrolled"]["steps"]) == (20, 10)

@@ -169,6 +169,17 @@ class Lesson:
         """Problems to learn from. They have no other role."""
         return self.experiment.draw("training", self.seed, size, optimal_losses=optimal_losses)
 
+    @property
+    def second_checkpoint(self) -> Path | None:
+        """For training on, once the first course of training is complete."""
+        return None if self.checkpoint is None else self.checkpoint.with_suffix(".unrolled")
+
+    def forget(self) -> None:
+        """Remove what only served to go on after an interruption."""
+        for path in (self.checkpoint, self.second_checkpoint):
+            if path is not None:
+                path.unlink(missing_ok=True)
+
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""
         return max(1, round(self.effort * number))

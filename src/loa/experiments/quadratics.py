@@ -6,14 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..algorithms import LBFGS, ConjugateGradient, HeavyBall, NesterovAcceleratedGradient
+from ..algorithms import LBFGS, Algorithm, ConjugateGradient, HeavyBall, NesterovAcceleratedGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
 from ..learned import DiagonalCurvature, LearnedQuadratics, LearnedQuasiNewton
 from ..learning import average_curvature
 from ..problems import Quadratics
 from ..problems.criterion import gradient_norm_below, loss_below
+from ..problems.gaps import loss
 from .experiment import Experiment, Lesson, Quick
-from .lessons import trained, tuned
+from .lessons import trained, tuned, unrolled
 
 
 def experiment() -> Experiment:
@@ -44,7 +45,7 @@ def experiment() -> Experiment:
             "Mean and covariance of the right-hand sides were drawn once and belong to the class.",
             "The published numbers are for the stricter criterion loss < 1e-12.",
         ),
-        learned={"loa": learn, "paper": learn_as_paper},
+        learned={"loa": learn, "paper": learn_as_paper, "unrolled": learn_unrolled},
     )
 
 
@@ -59,6 +60,11 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
     return tuned(  # pyright: ignore[reportReturnType]
         lesson, lambda **scalars: LearnedQuasiNewton(curvature, **scalars), space, problems=200, candidates=64
     )
+
+
+def learn_unrolled(lesson: Lesson) -> Algorithm:
+    """The paper's network, trained on over segments of ten steps."""
+    return unrolled(lesson, learn_as_paper(lesson), loss, steps=6000, learning_rate=1e-4, at_least=1.0)
 
 
 def learn_as_paper(lesson: Lesson) -> LearnedQuadratics:

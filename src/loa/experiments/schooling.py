@@ -41,8 +41,7 @@ def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
             f"{1e3 * numbers['seconds_per_problem']:.2f} ms per problem"
         )
     save(path, algorithm, provenance | {"test": measured})
-    if lesson.checkpoint is not None:
-        lesson.checkpoint.unlink(missing_ok=True)
+    lesson.forget()
     console.print(f"saved to {path}")
 
 
