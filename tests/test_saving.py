@@ -91,7 +91,10 @@ def test_a_class_that_is_not_an_algorithm_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", loa.shipped())
 def test_a_shipped_algorithm_does_what_its_provenance_says(name):
-    """On some of the test problems; the tolerance is five standard errors of a mean over these, and a step."""
+    """On some of the test problems: the very stopping times, up to rounding, where some are noted.
+
+    Else their mean; the tolerance is five standard errors of a mean over these, and a step.
+    """
     provenance = loa.provenance(name)
     experiment = loa.experiments.get(provenance["experiment"])
     assert {"seed", "sizes", "commit", "versions", "seconds", "test"} <= set(provenance)
@@ -105,6 +108,10 @@ def test_a_shipped_algorithm_does_what_its_provenance_says(name):
         key=KEY,
     )["stopping_time"]
     claimed = provenance["test"]["learned"]
+    if "first" in claimed:
+        noted = np.array(claimed["first"])[:size]
+        assert np.median(np.abs(times[: len(noted), 0] - noted)) <= 1 + 0.05 * np.median(noted)
+        return
     assert abs(times.mean() - claimed["mean"]) < 5 * times.std() / np.sqrt(size) + 1
     assert (times < experiment.horizon).mean() > claimed["solved"] - 0.15
 

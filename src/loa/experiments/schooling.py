@@ -23,6 +23,9 @@ from .experiment import Experiment, Lesson
 TIMING = 30.0
 """Seconds for timing the algorithms in turn, about."""
 
+FIRST = 5
+"""Of so many test problems the stopping times themselves are noted, so that anyone can check them."""
+
 
 def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
     """All of it. Nothing of the test problems is seen before learning has ended."""
@@ -60,7 +63,7 @@ def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, float]]:
+def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, Any]]:
     """Stopping times, oracle calls and wall-clock of algorithms on the test problems."""
     problems = experiment.draw("test", seed)
     performances = {name: _performance(experiment, algorithm, problems) for name, algorithm in algorithms.items()}
@@ -84,7 +87,7 @@ def _performance(experiment: Experiment, algorithm: Algorithm, problems: Any) ->
     )
 
 
-def _numbers(performance: Performance, seconds: float) -> dict[str, float]:
+def _numbers(performance: Performance, seconds: float) -> dict[str, Any]:
     times = performance["stopping_time"]
     return {
         "mean": float(mean(times)),
@@ -94,6 +97,7 @@ def _numbers(performance: Performance, seconds: float) -> dict[str, float]:
         "solved": float((performance.outcome == "solved").mean()),
         "oracle_calls": float(mean(performance["oracle_calls"])),
         "seconds_per_problem": seconds / len(times),
+        "first": times[:FIRST, 0].tolist(),
     }
 
 
