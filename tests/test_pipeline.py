@@ -198,7 +198,7 @@ def test_defaults_fit_what_a_class_knows():
         experiment_for(loa.problems.StochasticNetworkTraining(), name="stochastic")
 
 
-@pytest.mark.parametrize("name", ["quadratics", "lasso", "network"])
+@pytest.mark.parametrize("name", ["quadratics", "lasso", "network", "stochastic-network"])
 def test_priors_ship_beside_the_weights(name):
     prior, algorithm = shipped_prior(name), loa.load(name)
     assert len(prior.stack) == 20
