@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "loa"
 
 ORDER = (
-    "systems", "jaxprs", "timing", "progress",
+    "systems", "jaxprs", "timing", "progress", "mappings",
     "files", "origin", "problems", "networks", "algorithms", "learned", "kernels", "optimal",
     "functionals", "engine", "admission", "evaluation",
     "measures",

@@ -161,7 +161,7 @@ def test_photographs_are_for_images_only(folder):
 def test_training_names_what_it_cannot_do(tmp_path):
     (tmp_path / "lasso.checkpoint").touch()
     for arguments, sentence in (
-        (("quadratics", "--how", "magic"), "quadratics cannot be learned as 'magic'; there are loa, paper."),
+        (("quadratics", "--how", "magic"), "quadratics cannot be learned as 'magic'; there are loa, paper, "),
         (("lasso",), "lasso.checkpoint holds an interrupted training; add --resume"),
     ):
         done = loa("train", *arguments, cwd=tmp_path)

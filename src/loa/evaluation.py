@@ -21,6 +21,7 @@ from .algorithms.algorithm import Algorithm, Stack
 from .engine import Job, Outcome, run
 from .functionals import Functional, StoppingTime
 from .kernels import in_precision_of_problems
+from .mappings import make_room
 from .problems.criterion import Criterion
 from .problems.problem_class import ProblemClass, count_problems
 
@@ -133,6 +134,7 @@ def evaluate(
         len(algorithm) if stacked else None,
         int(replicates),
     )
+    make_room()
     needs = check_job(job)
     warn_of_precision(job)
     width = width or choose_width(needs.slot_bytes, job.size // max(1, len(devices)))

@@ -89,8 +89,8 @@ class Recipe(eqx.Module):
             lambda mean, new: self.averaging * mean + (1 - self.averaging) * new, learner.average, parameters
         )
         slots, moved = self._refill(learner.slots, segments.state, parameters, pool, jax.random.fold_in(key, 1))
-        counts = (flag.astype(jnp.int32) for flag in (usable, ~usable, silent))
-        tally = Tally(jnp.where(usable, value, 0.0), *counts, moved)
+        steps, left_out, silent = (flag.astype(jnp.int32) for flag in (usable, ~usable, silent))
+        tally = Tally(jnp.where(usable, value, 0.0), steps, left_out, silent, moved)
         return Learner(parameters, average, optimizer_state, slots, learner.step + 1, learner.caution), tally
 
     def program(self, learner: Learner, pool: Any, key: Key[Array, ""], constraint: Functional) -> str:
@@ -104,8 +104,12 @@ class Recipe(eqx.Module):
             measured = OverSegments(constraint)
             return measured(self.algorithm(parameters), self.problem_class, self.criterion, slot, key)
 
-        of_constraint = eqx.filter_jit(one).lower(learner.parameters, learner.slots)
-        return advance.lower((self, pool, key), learner, 1).as_text() + of_constraint.as_text()  # pyright: ignore
+        training: Any = advance
+        texts = (
+            training.lower((self, pool, key), learner, 1).as_text(),
+            eqx.filter_jit(one).lower(learner.parameters, learner.slots).as_text(),  # pyright: ignore
+        )
+        return "".join(texts)
 
     def _descend(self, learner: Learner, gradient: Any, usable: Bool[Array, ""]) -> tuple[Any, Any]:
         """A step of the optimizer; none if the gradient is not finite."""
