@@ -13,7 +13,7 @@ SOURCE = ROOT / "src" / "loa"
 ORDER = (
     "systems", "jaxprs", "timing", "progress", "mappings",
     "files", "origin", "problems", "networks", "algorithms", "learned", "kernels", "optimal",
-    "functionals", "engine", "admission", "evaluation",
+    "checkpoint", "unfinished", "functionals", "job", "engine", "admission", "evaluation",
     "measures",
     "tuning",
     "comparison",

@@ -179,9 +179,9 @@ def test_a_killed_run_resumes_to_the_same_bits(trained, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["training.checkpoint"]
     contracts = loa.Indicator("solved", lambda tau: tau <= 3)
     for other in (dict(learning_rate=1e-2), dict(optimizer=optax.scale_by_adam()), dict(constraint=contracts)):
-        with pytest.raises(ValueError, match="checkpoint of another training run"):
+        with pytest.raises(ValueError, match="checkpoint of another run"):
             run(**other, checkpoint=path)
-    with pytest.raises(ValueError, match="checkpoint of another training run"):
+    with pytest.raises(ValueError, match="checkpoint of another run"):
         loa.train(Tilted(START.log_step), BOWLS, checkpoint=path, **OPTIONS)
     path.write_bytes(b"not a checkpoint")
     with pytest.raises(ValueError, match="is not a whole checkpoint"):

@@ -14,9 +14,9 @@ import numpy as np
 from jaxtyping import Array, Key, Scalar
 
 from .algorithms.algorithm import Algorithm, Stack
-from .engine import Job
 from .functionals import End, Functional, Indicator, Record
 from .jaxprs import SHARED_OUT, largest_array, num_bytes, waiting
+from .job import Job
 from .kernels import initial, transition
 from .problems import gaps
 from .problems.criterion import Criterion

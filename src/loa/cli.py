@@ -124,16 +124,15 @@ def train(
     setting = _experiment(experiment)
     _check_way(setting, how)
     path = out or Path(f"{experiment}.eqx")
-    checkpoint = path.with_suffix(".checkpoint")
-    if checkpoint.exists() and not resume:
-        _fail(f"{checkpoint} holds an interrupted training; add --resume to go on with it, or delete it.")
 
     from rich.console import Console
 
     from .experiments.experiment import Lesson
     from .experiments.schooling import school
 
-    lesson = Lesson(setting, seed, effort, checkpoint, progress=True)
+    lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
+    if lesson.interrupted and not resume:
+        _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to go on with it, or delete it.")
     try:
         school(lesson, how, path, Console(highlight=False, soft_wrap=True))
     except KeyboardInterrupt:

@@ -11,21 +11,17 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, UInt32
+from jaxtyping import Array, Bool, Int
 
-from .algorithms.algorithm import Algorithm
-from .functionals import End, Functional, Record
-from .kernels import initial, trajectory_key
-from .problems import gaps
-from .problems.criterion import Criterion
-from .problems.oracle import Calls, Oracle
-from .problems.problem_class import ProblemClass, seen_from
+from .job import Job, Outcome, Slot, where
+from .unfinished import Unfinished
 
 SECONDS_PER_CALL = 0.5
 """How long the compiled loop runs before control returns to Python, for progress and interruption."""
@@ -42,141 +38,6 @@ takes longer than a sum of a few hundred itself: a tenth of the time of FISTA on
 """
 
 
-class Slot(eqx.Module):
-    """One trajectory in flight; the engine holds a stack of them."""
-
-    item: Int[Array, ""]
-    key_data: UInt32[Array, ...]
-    algorithm: Algorithm | None
-    problem: Any
-    state: Any
-    calls: Calls
-    folds: tuple[Any, ...]
-    time: Int[Array, ""]
-    stopping_time: Int[Array, ""]
-    finite: Bool[Array, ""]
-    active: Bool[Array, ""]
-
-
-class Outcome(NamedTuple):
-    """What is kept of a trajectory that has ended."""
-
-    solved: Any
-    diverged: Any
-    values: tuple[Any, ...]
-
-
-class Job(eqx.Module):
-    """Everything that stays fixed while trajectories run: what to run on what, and what to measure.
-
-    A trajectory is known by its item number, which runs through (candidate, problem, replicate) in that order.
-    """
-
-    algorithms: Algorithm
-    common: Algorithm | None
-    problem_class: ProblemClass
-    problems: Any
-    indices: Int[Array, " problem"]
-    key: Key[Array, ""]
-    criterion: Criterion
-    functionals: tuple[Functional, ...]
-    horizon: int = eqx.field(static=True)
-    num_candidates: int | None = eqx.field(static=True)
-    replicates: int = eqx.field(static=True)
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        return self.num_candidates or 1, self.indices.shape[0], self.replicates
-
-    @property
-    def size(self) -> int:
-        return int(np.prod(self.shape))
-
-    @property
-    def steps(self) -> int:
-        return max((functional.steps for functional in self.functionals), default=0)
-
-    def begin(self, item: Int[Array, ""]) -> Slot:
-        """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
-        candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
-        stacked = self.num_candidates is not None
-        own = _take(self.algorithms, candidate) if stacked else self.algorithms
-        algorithm = _together(own, self.common)
-        problem = _take(self.problems, number)
-        key = trajectory_key(self.key, self.indices[number], replicate)
-        state, calls = initial(algorithm, self.problem_class, problem, key)
-        zero = jnp.zeros((), jnp.int32)
-        record = self.look(algorithm, state, problem, calls, zero)
-        folds = tuple(functional.init(record) for functional in self.functionals)
-        return Slot(
-            item=jnp.asarray(item, jnp.int32),
-            key_data=jax.random.key_data(key),
-            algorithm=eqx.filter(own, eqx.is_array) if stacked else None,
-            problem=problem,
-            state=state,
-            calls=calls,
-            folds=folds,
-            time=zero,
-            stopping_time=jnp.asarray(-1, jnp.int32),
-            finite=jnp.asarray(True),
-            active=item < self.size,
-        )
-
-    def look(self, algorithm: Algorithm, state: Any, problem: Any, calls: Calls, time: Int[Array, ""]) -> Record:
-        """The record of a trajectory at this time, in which nothing is computed twice, or that the algorithm knows."""
-        x = algorithm.iterate(state)
-        problem_class = seen_from(self.problem_class, x, problem, algorithm.known(state))
-        return Record(time, x, state, problem, problem_class, calls)
-
-    def advance(self, slot: Slot) -> Slot:
-        """Look at the current state; if the trajectory has not ended with it, make one step.
-
-        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step
-        asks the class that the record remembers with, unless that is from what the algorithm knows by itself. The state
-        of a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
-        """
-        algorithm = self.algorithm_of(slot)
-        record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)
-        finite = jnp.isfinite(record.gap(gaps.loss))
-        unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & record.gap(self.criterion)
-        stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
-        folds = tuple(
-            _where(
-                (slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold
-            )
-            for functional, fold in zip(self.functionals, slot.folds, strict=True)
-        )
-        solved = stopping_time >= 0
-        goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
-
-        seen = record.problem_class if algorithm.known(slot.state) is None else self.problem_class
-        oracle = Oracle(seen, slot.problem, slot.calls, running=slot.active & goes_on)
-        key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
-        state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
-        looked = (folds, stopping_time, finite)
-        folds, stopping_time, finite = _where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
-        return dataclasses.replace(
-            slot,
-            state=state,
-            calls=oracle.calls,
-            folds=folds,
-            time=slot.time + (slot.active & goes_on),
-            stopping_time=stopping_time,
-            finite=finite,
-            active=slot.active & goes_on,
-        )
-
-    def outcome(self, slot: Slot) -> Outcome:
-        """What a trajectory that has ended amounts to."""
-        end = End(slot.time, slot.stopping_time >= 0, slot.finite, slot.stopping_time, self.horizon)
-        results = zip(self.functionals, slot.folds, strict=True)
-        return Outcome(end.solved, end.diverged, tuple(functional.result(fold, end) for functional, fold in results))
-
-    def algorithm_of(self, slot: Slot) -> Algorithm:
-        return _together(slot.algorithm, self.common, self.algorithms)
-
-
 class Progress(NamedTuple):
     """What changes while a job runs: trajectories in flight, the next one waiting, results so far, waste so far."""
 
@@ -187,23 +48,34 @@ class Progress(NamedTuple):
 
 
 def run(
-    job: Job, width: int, slot_bytes: int, report: Callable[[int], None] = lambda done: None
+    job: Job,
+    width: int,
+    slot_bytes: int,
+    report: Callable[[int], None] = lambda done: None,
+    checkpoints: Path | None = None,
 ) -> tuple[Outcome, float]:
     """Run every trajectory of a job to its end, in at most `width` slots; results are indexed by item.
 
     Also the seconds it took, without compilation. `report` is called about twice a second with the number of
-    trajectories that have ended.
+    trajectories that have ended. A job that was interrupted goes on from what it left in the directory `checkpoints`.
     """
     width = _whole_batches(min(width, job.size))
     patience = np.float32(PATIENCE / slot_bytes)
     loop = _run_small if slot_bytes <= SMALL_SLOT else _run
-    progress = _compiled(loop, job, _nothing_yet(job, width), patience)
-    budget, seconds = 16, 0.0
+    progress, seconds = _nothing_yet(job, width), 0.0
+    kept = None if checkpoints is None else Unfinished(checkpoints, job.identity)
+    if kept and (found := kept.load(lambda width: _nothing_yet(job, width))):
+        progress, seconds = found
+        width = progress.slots.item.shape[0]
+    progress = _compiled(loop, job, progress, patience)
+    budget = 16
     while True:
         started = time.perf_counter()
         progress = jax.block_until_ready(loop(job, progress, np.int32(budget), patience))
         spent = time.perf_counter() - started
         seconds += spent
+        if kept:
+            kept.save(progress, width, seconds)
         begun, active = int(progress.next), np.asarray(progress.slots.active)
         report(begun - int(active.sum()))
         if begun == job.size and not active.any():
@@ -272,7 +144,7 @@ def _advance_all(job: Job, progress: Progress, budget: Any, patience: Any) -> Pr
         places = jax.lax.top_k(~progress.slots.active, batch)[1]
         before = jax.tree.map(lambda leaf: leaf[places], progress.slots)
         fresh = jax.vmap(job.begin)(progress.next + jnp.arange(batch, dtype=jnp.int32))
-        after = jax.vmap(_where)(fresh.active, fresh, before)
+        after = jax.vmap(where)(fresh.active, fresh, before)
         return progress._replace(
             slots=jax.tree.map(lambda leaf, new: leaf.at[places].set(new), progress.slots, after),
             next=jnp.minimum(progress.next + batch, job.size),
@@ -330,16 +202,3 @@ def _write_down(job: Job, outcomes: Outcome, slots: Slot) -> Outcome:
     items = jnp.where(slots.active, job.size, slots.item)
     new = jax.vmap(job.outcome)(slots)
     return jax.tree.map(lambda room, value: room.at[items].set(value, mode="drop"), outcomes, new)
-
-
-def _together(*parts: Any) -> Algorithm:
-    """An algorithm from its own parameters, those it has in common with others, and the rest, where there are such."""
-    return eqx.combine(*(part for part in parts if part is not None))
-
-
-def _take(tree: Any, index: Int[Array, ""]) -> Any:
-    return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, tree)
-
-
-def _where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
-    return jax.tree.map(lambda new, old: jnp.where(condition, new, old), chosen, otherwise)

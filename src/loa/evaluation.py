@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -18,12 +19,14 @@ from jaxtyping import Array, Key
 
 from .admission import check_arguments, check_job, uses_loss_gap, warn_of_precision
 from .algorithms.algorithm import Algorithm, Stack
-from .engine import Job, Outcome, run
+from .engine import run
 from .functionals import Functional, StoppingTime
+from .job import Job, Outcome
 from .kernels import in_precision_of_problems
 from .mappings import make_room
 from .problems.criterion import Criterion
 from .problems.problem_class import ProblemClass, count_problems
+from .progress import counted
 
 Device = Any
 """A JAX device, as in `jax.devices()`."""
@@ -96,6 +99,7 @@ def evaluate(
     replicates: int = 1,
     width: int | None = None,
     devices: Sequence[Device] | None = None,
+    checkpoints: Path | str | None = None,
     progress: bool = False,
 ) -> Performance:
     r"""Sample \(\varphi(\theta_n, \xi)\), \(\xi \sim \psi(h, \theta_n, \cdot)\), for a stack of problems.
@@ -110,7 +114,9 @@ def evaluate(
         replicates: trajectories per problem, for random algorithms and starts.
         width: how many trajectories are in flight at once. Chosen by itself if not given.
         devices: where to run; problems are shared out among them. All devices of the default backend if not given.
-        progress: whether to show a progress bar.
+        checkpoints: a directory. An evaluation that takes long keeps there what it has so far, and goes on from it when
+            it is asked for again, to the same result. Any number of evaluations can share it; delete it when done.
+        progress: whether to show a bar on a terminal, and elsewhere a line every few minutes.
     """
     functionals, devices = check_arguments(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
@@ -118,9 +124,8 @@ def evaluate(
     stacked = isinstance(algorithm, Stack)
     if stacked and _bytes_per_candidate(algorithm) > LARGE_CANDIDATE:
         options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
-        return _one_after_the_other(
-            algorithm, problem_class, problems, options | dict(width=width, devices=devices or None, progress=progress)
-        )
+        options |= dict(width=width, devices=devices or None, checkpoints=checkpoints, progress=progress)
+        return _one_after_the_other(algorithm, problem_class, problems, options)
     job = Job(
         in_precision_of_problems(algorithm.algorithms if stacked else algorithm, problem_class, problems),
         in_precision_of_problems(algorithm.common, problem_class, problems) if stacked else None,
@@ -140,7 +145,7 @@ def evaluate(
     width = width or choose_width(needs.slot_bytes, job.size // max(1, len(devices)))
     shares = _shares(job, devices[:1] if needs.one_device(width) else devices)
     try:
-        outcomes, seconds = _run_all(shares, width, needs.slot_bytes, progress)
+        outcomes, seconds = _run_all(shares, width, needs.slot_bytes, checkpoints, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
@@ -193,29 +198,28 @@ def _every(tree: Any, start: int, step: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[start::step], tree)
 
 
-def _run_all(jobs: list[Job], width: int, slot_bytes: int, show: bool) -> tuple[list[Outcome], float]:
+def _run_all(
+    jobs: list[Job], width: int, slot_bytes: int, checkpoints: Path | str | None, show: bool
+) -> tuple[list[Outcome], float]:
     """Run one job per device, each from its own thread, under one progress bar; also the seconds of the slowest."""
-    from rich.progress import Progress
-
     stopped = threading.Event()
     float64 = jnp.result_type(float) == jnp.float64
+    directory = None if checkpoints is None else Path(checkpoints)
 
-    with Progress(disable=not show, transient=True) as bar:
+    with counted(show, "trajectories", [job.size for job in jobs]) as count:
 
-        def run_one(job: Job) -> tuple[Outcome, float]:
-            task = bar.add_task("trajectories", total=job.size)
-
+        def run_one(number: int) -> tuple[Outcome, float]:
             def report(done: int) -> None:
-                bar.update(task, completed=done)
+                count(number, done)
                 if stopped.is_set():
                     raise InterruptedError("another device was stopped")
 
             with jax.enable_x64(float64):  # a setting that each thread has for itself
-                return run(job, width, slot_bytes, report)
+                return run(jobs[number], width, slot_bytes, report, directory)
 
         with ThreadPoolExecutor(len(jobs)) as threads:
             try:
-                done = [run_one(jobs[0])] if len(jobs) == 1 else list(threads.map(run_one, jobs))
+                done = [run_one(0)] if len(jobs) == 1 else list(threads.map(run_one, range(len(jobs))))
             except BaseException:
                 stopped.set()
                 raise

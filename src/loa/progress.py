@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
+
+LINE_EVERY = 120.0
+"""Seconds between two lines in a log on work that only counts."""
 
 
 class Look(Protocol):
@@ -38,6 +42,36 @@ def printed(progress: bool | Callable[[Any], None], what: str, steps: int) -> It
             left = look.seconds * (steps - look.step) / max(look.step, 1)
             bar.update(task, completed=look.step)
             bar.console.print(f"{what}: {look}  {_duration(left)} left")
+
+        yield report
+
+
+@contextmanager
+def counted(show: bool, what: str, totals: Sequence[int]) -> Iterator[Callable[[int, int], None]]:
+    """A function that is told of each part of some work how much is done: bars on a terminal, else a line at times."""
+    if not show:
+        yield lambda part, done: None
+        return
+
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(highlight=False, soft_wrap=True)
+    counts, first, started = [0] * len(totals), {}, time.monotonic()
+    due = started + LINE_EVERY
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        tasks = [bar.add_task(what, total=total) for total in totals]
+
+        def report(part: int, done: int) -> None:
+            nonlocal due
+            counts[part] = done
+            first.setdefault(part, done)  # not zero if the work goes on
+            bar.update(tasks[part], completed=done)
+            now = time.monotonic()
+            if now >= due and not console.is_terminal:
+                due = now + LINE_EVERY
+                left = (now - started) * (sum(totals) - sum(counts)) / max(sum(counts) - sum(first.values()), 1)
+                console.print(f"{what}: {sum(counts)} of {sum(totals)}  {_duration(left)} left")
 
         yield report
 

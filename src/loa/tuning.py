@@ -6,6 +6,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -78,6 +79,7 @@ def tune(
     candidates: int = 64,
     rounds: int = 5,
     replicates: int = 1,
+    checkpoints: Path | str | None = None,
     progress: bool = False,
 ) -> Tuned:
     """Search the parameters with the best measure of a functional; by default the mean stopping time.
@@ -92,6 +94,7 @@ def tune(
         functional, measure: what is optimized, such as `measure=lambda values: loa.measures.quantile(values, 0.95)`.
         maximize: for measures of which more is better, such as the probability of success.
         start: a setting to try first, such as the usual one; the middle of each range that it does not name.
+        checkpoints: a directory, as in `loa.evaluate`, so that a search that is killed goes on where it was.
 
     >>> from loa import GradientDescent, distance_below
     >>> from loa.problems import RunningExample
@@ -105,6 +108,7 @@ def tune(
     candidates, rounds = whole_number("candidates", candidates), whole_number("rounds", rounds)
     functional = functional or StoppingTime()
     options = dict(criterion=criterion, horizon=horizon, key=key, functionals=[functional], replicates=replicates)
+    options |= dict(checkpoints=checkpoints)
 
     def objective(algorithms: list[Algorithm]) -> list[float]:
         values = _evaluate_each(algorithms, problem_class, problems, options)

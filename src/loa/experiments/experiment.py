@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -174,11 +175,21 @@ class Lesson:
         """For training on, once the first course of training is complete."""
         return None if self.checkpoint is None else self.checkpoint.with_suffix(".unrolled")
 
+    @property
+    def evaluations(self) -> Path | None:
+        """A directory for the checkpoints of evaluations."""
+        return None if self.checkpoint is None else self.checkpoint.with_suffix(".evaluations")
+
+    @property
+    def interrupted(self) -> list[Path]:
+        """What is left of an interruption."""
+        paths = (self.checkpoint, self.second_checkpoint, self.evaluations)
+        return [path for path in paths if path is not None and path.exists()]
+
     def forget(self) -> None:
         """Remove what only served to go on after an interruption."""
-        for path in (self.checkpoint, self.second_checkpoint):
-            if path is not None:
-                path.unlink(missing_ok=True)
+        for path in self.interrupted:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""

@@ -50,6 +50,7 @@ def tuned(
         key=lesson.key,
         candidates=candidates,
         rounds=rounds,
+        checkpoints=lesson.evaluations,
         progress=lesson.progress,
     )
     return found.algorithm

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import jax
 
-from ..algorithms import LBFGS, Adam, ConjugateGradient
+from ..algorithms import LBFGS, Adam, Algorithm, ConjugateGradient
 from ..functionals import ContractionFactor, OracleCalls, StoppingTime
 from ..learned import DenseCurvature, LearnedNetworkTraining, LearnedQuasiNewton
 from ..problems import NetworkTraining
 from ..problems.criterion import gradient_norm_below, loss_below
+from ..problems.gaps import loss
 from .curves import fitted_curves
 from .experiment import Experiment, Lesson, Quick
-from .lessons import curvature_near_solutions, trained, tuned
+from .lessons import curvature_near_solutions, trained, tuned, unrolled
 
 
 def experiment() -> Experiment:
@@ -43,7 +44,7 @@ def experiment() -> Experiment:
             "The published numbers are for at most 100 steps and the looser criterion loss < 0.85.",
         ),
         pictures=fitted_curves,
-        learned={"loa": learn, "paper": learn_as_paper},
+        learned={"loa": learn, "paper": learn_as_paper, "unrolled": learn_unrolled},
     )
 
 
@@ -64,6 +65,11 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
         problems=300,
         candidates=32,
     )
+
+
+def learn_unrolled(lesson: Lesson) -> Algorithm:
+    """The paper's network, trained on over segments of ten steps."""
+    return unrolled(lesson, learn_as_paper(lesson), loss, steps=6000, learning_rate=1e-4, batch=64)
 
 
 def learn_as_paper(lesson: Lesson) -> LearnedNetworkTraining:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Scalar
@@ -109,3 +109,10 @@ class History:
 
     def after(self, check: Check, seconds: float) -> History:
         return History((*self.checks, check._replace(seconds=self.checks[-1].seconds + seconds)))
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [check._asdict() for check in self.checks]
+
+    @classmethod
+    def from_json(cls, checks: list[dict[str, Any]]) -> History:
+        return cls(tuple(Check(**one) for one in checks))

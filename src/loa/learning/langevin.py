@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -54,6 +55,7 @@ def langevin_support(
     at_least: float = 0.95,
     free: Callable[[Any], bool] = eqx.is_inexact_array,
     functionals: Sequence[Functional] = (StoppingTime(),),
+    checkpoints: Path | str | None = None,
 ) -> Support:
     r"""Points around a trained algorithm, by constrained Langevin dynamics on the prior problems.
 
@@ -70,6 +72,7 @@ def langevin_support(
         constraint, at_least, objective: as in `loa.train`.
         free: which parameters vary; the candidates have the others in common.
         functionals: what is measured of every candidate on the prior problems.
+        checkpoints: a directory, as in `loa.evaluate`.
     """
     check_key(key)
     count_problems(problems)
@@ -88,13 +91,12 @@ def langevin_support(
         whole_number("batch", batch), objective.length / horizon, 0.0,
     )  # fmt: skip
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
+    options |= dict(functionals=[constraint, *functionals], checkpoints=checkpoints)
 
     kept, looks, found = [], [], 0
     for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key)):
         candidates, accept = proposals
-        look = evaluate(
-            _stack_of(candidates, form), problem_class, problems, functionals=[constraint, *functionals], **options
-        )
+        look = evaluate(_stack_of(candidates, form), problem_class, problems, **options)
         holds = look[constraint.name].mean(axis=(1, 2))
         if number == 0:
             at_least = min(at_least, NEARLY * float(holds[0]))

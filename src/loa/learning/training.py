@@ -15,13 +15,13 @@ import optax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..checkpoint import Checkpoint, fingerprint
 from ..evaluation import evaluate
 from ..functionals import Functional, Indicator, StoppingTime
 from ..kernels import in_precision_of_problems
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from ..progress import printed
-from .checkpoint import Checkpoint, fingerprint
 from .checks import Check, Glance, History, LossChange, Report
 from .learner import Learner, Recipe, Tally, advance
 from .objective import Imitation, Objective, OneStepContraction, OverSegments
@@ -167,16 +167,18 @@ class Course(NamedTuple):
     def run(self, parameters: Any, path: Path | str | None, identity: Callable[[Learner], str]) -> Trained:
         learner = self.recipe.begin(parameters, self.problems_for(0), self.key)
         best = parameters
-        checkpoint = Checkpoint(path, "" if path is None else identity(learner))
-        if checkpoint.exists:
-            (learner, best), history = checkpoint.load((learner, best))
+        checkpoint = None if path is None else Checkpoint(path, identity(learner))
+        if checkpoint and checkpoint.exists:
+            (learner, best), note = checkpoint.load(lambda note: (learner, best))
+            history = History.from_json(note["history"])
         else:
             history = History((self.examine(parameters, 0, None)._replace(best=True),))
         while len(history) <= self.checks and history.setbacks < PATIENCE:
             started = time.perf_counter()
             learner, best, check = self._stretch(learner, best, history)
             history = history.after(check, seconds=time.perf_counter() - started)
-            checkpoint.save((learner, best), history)
+            if checkpoint:
+                checkpoint.save((learner, best), {"history": history.to_json()})
             self.report(history.checks[-1])
         if history.setbacks >= PATIENCE:
             warnings.warn(

@@ -32,6 +32,7 @@ class RunDirectory:
         self.path = path
         self.console = console
         self.stages = path / STAGES
+        self.evaluations = self.stages / "evaluations"
         self.seconds: dict[str, float] = {}
 
     def open(self, order: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
@@ -62,10 +63,14 @@ class RunDirectory:
         read: Callable[[Path], Any],
     ) -> Any:
         """The result of a stage: read if it was done before, else computed and kept."""
-        path = self.stages / f"{quote(stage, safe=' ')}{suffix}"
+        path = self.file(stage, suffix)
         if not path.exists():
             write(self._timed(stage, compute), path)
         return read(path)
+
+    def file(self, stage: str, suffix: str) -> Path:
+        """The file of a stage, whatever characters are in its name."""
+        return self.stages / f"{quote(stage, safe=' ')}{suffix}"
 
     def algorithm(self, stage: str, compute: Callable[[], Algorithm]) -> Algorithm:
         """A stage that results in an algorithm."""

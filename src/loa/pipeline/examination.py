@@ -73,7 +73,8 @@ def _timed_again(
     some = jax.tree.map(lambda leaf: leaf[:count], problems)
 
     def milliseconds(algorithm: Algorithm) -> float:
-        return _values(experiment, experiment.problem_class, algorithm, some, place)["milliseconds"]
+        values = _values(experiment, experiment.problem_class, algorithm, some, place, resumable=False)
+        return values["milliseconds"]
 
     def timed() -> dict[str, Any]:
         runs = {name: partial(milliseconds, algorithm) for name, algorithm in algorithms.items()}
@@ -84,8 +85,9 @@ def _timed_again(
 
 
 def _values(
-    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, place: RunDirectory
-) -> dict[str, Any]:
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, place: RunDirectory,
+    *, resumable: bool = True,
+) -> dict[str, Any]:  # fmt: skip
     performance = evaluate(
         algorithm,
         problem_class,
@@ -94,7 +96,8 @@ def _values(
         horizon=experiment.horizon,
         key=jax.random.key(0x7E57),
         functionals=experiment.functionals,
-        progress=place.console.is_terminal,
+        checkpoints=place.evaluations if resumable else None,
+        progress=True,
     )
     milliseconds = 1e3 * performance.seconds / performance.outcome.size
     return {**performance.values, "outcome": performance.outcome, "milliseconds": milliseconds}

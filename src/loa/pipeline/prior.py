@@ -39,7 +39,9 @@ class WeightedPrior(NamedTuple):
         return WeightedPrior(load(path), provenance(path)["lam"])
 
 
-def sample_prior(experiment: Experiment, learned: Algorithm, problems: Any, key: Key[Array, ""]) -> WeightedPrior:
+def sample_prior(
+    experiment: Experiment, learned: Algorithm, problems: Any, key: Key[Array, ""], checkpoints: Path | None = None
+) -> WeightedPrior:
     """Sample candidates and weigh them by how they do on the prior problems."""
     support, performance = langevin_support(
         learned,
@@ -50,6 +52,7 @@ def sample_prior(experiment: Experiment, learned: Algorithm, problems: Any, key:
         key=key,
         **experiment.prior.around(learned),
         functionals=certified(experiment),
+        checkpoints=checkpoints,
     )
     caps, size = caps_of(experiment), experiment.sizes["posterior"]
     weights = np.full(len(support), 1.0 / len(support))

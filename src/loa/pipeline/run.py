@@ -16,7 +16,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates import Budget, Certificate, Draw, Plan
 from ..certificates.product import gibbs_posterior
 from ..evaluation import evaluate
-from ..experiments.experiment import ROLES, Experiment, Lesson
+from ..experiments.experiment import ROLES, Experiment, Learn, Lesson
 from ..figures import draw_all
 from ..report import write_report
 from ..results import Results
@@ -92,7 +92,8 @@ class _Run:
     def key(self, purpose: int) -> Key[Array, ""]:
         return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.order.seed), 0x2BAD), purpose)
 
-    def lesson(self, checkpoint: Path | None = None) -> Lesson:
+    def lesson(self, stage: str) -> Lesson:
+        checkpoint = self.place.file(stage, ".checkpoint")
         return Lesson(self.experiment, self.order.seed, self.experiment.effort, checkpoint, progress=True)
 
     def problems(self, role: str) -> Any:
@@ -117,7 +118,8 @@ class _Run:
             horizon=self.experiment.horizon,
             key=jax.random.fold_in(self.key(1), ROLES.index(role)),
             functionals=certified(self.experiment),
-            progress=self.place.console.is_terminal,
+            checkpoints=self.place.evaluations,
+            progress=True,
         )
         return {**performance.values, "solved": performance.outcome == "solved"}
 
@@ -126,17 +128,16 @@ class _Run:
         """The algorithm before its neighbours are looked at."""
         if self.order.pretrained:
             return load(self.order.weights)
-        checkpoint = self.place.stages / "learn.checkpoint"
-        lesson = self.lesson(checkpoint)
-        return self.place.algorithm("learn", lambda: self.experiment.learned[self.order.how](lesson))
+        return self.place.algorithm("learn", lambda: self.experiment.learned[self.order.how](self.lesson("learn")))
 
     @cached_property
     def tuned(self) -> dict[str, Algorithm]:
         """Baselines with their best parameters."""
-        return {
-            name: self.place.algorithm(f"tuning of {name}", lambda tune=tune: tune(self.lesson()))
-            for name, tune in self.experiment.tuned.items()
-        }
+
+        def tuned(stage: str, tune: Learn) -> Algorithm:
+            return self.place.algorithm(stage, lambda: tune(self.lesson(stage)))
+
+        return {name: tuned(f"tuning of {name}", tune) for name, tune in self.experiment.tuned.items()}
 
     @cached_property
     def shipped(self) -> WeightedPrior | None:
@@ -149,7 +150,7 @@ class _Run:
         learned = self.learned
 
         def sample() -> WeightedPrior:
-            return sample_prior(self.experiment, learned, self.problems("prior"), self.key(2))
+            return sample_prior(self.experiment, learned, self.problems("prior"), self.key(2), self.place.evaluations)
 
         return self.shipped or self.place.kept("prior", ".eqx", sample, WeightedPrior.save, WeightedPrior.load)
 

@@ -1,0 +1,196 @@
+"""Evaluations that are killed and go on."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from classes import Bowls
+
+import loa
+from loa import engine, unfinished
+from loa.algorithms.algorithm import stack
+
+KEY = jax.random.key(0)
+BOWLS = Bowls()
+PROBLEMS = BOWLS.draw(jax.random.key(1), 400)
+OPTIONS = dict(
+    criterion=loa.loss_below(1e-6), horizon=300, key=KEY, functionals=[loa.StoppingTime(), loa.ContractionFactor()]
+)
+CANDIDATES = stack([loa.GradientDescent(step_size) for step_size in np.geomspace(0.001, 0.3, 8)])
+
+
+class KeyKeeper(loa.Algorithm):
+    """Random steps whose keys are part of the state."""
+
+    def init(self, oracle, x0):
+        return x0, jax.random.key(7)
+
+    def step(self, oracle, state, key):
+        x, own = state
+        noise = 1e-3 * jax.random.normal(own, x.shape, x.dtype)
+        return x - 0.1 * oracle.gradient(x) + noise, jax.random.fold_in(own, jax.random.bits(key))
+
+    def iterate(self, state):
+        return state[0]
+
+
+@pytest.fixture
+def often(monkeypatch):
+    """A checkpoint after every call of the compiled loop, which is short."""
+    monkeypatch.setattr(unfinished, "EVERY", 0.0)
+    monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-3)
+    monkeypatch.setattr(engine, "PATIENCE", 1e4)
+
+
+class Killed(BaseException):
+    pass
+
+
+def kill_when(monkeypatch, enough):
+    """Let the process die, as far as an evaluation can tell, as soon as the widths written down are enough."""
+    widths, save = [], unfinished.Unfinished.save
+
+    def save_and_die(self, progress, width, seconds):
+        save(self, progress, width, seconds)
+        widths.append(width)
+        if enough(widths):
+            raise Killed
+
+    monkeypatch.setattr(unfinished.Unfinished, "save", save_and_die)
+    return widths
+
+
+def never(widths):
+    return False
+
+
+@pytest.mark.parametrize("algorithm", [CANDIDATES, KeyKeeper()], ids=["stack", "keys"])
+def test_an_evaluation_goes_on_to_the_same_bits(algorithm, often, monkeypatch, tmp_path):
+    options = OPTIONS | dict(width=32)
+    whole = loa.evaluate(algorithm, BOWLS, PROBLEMS, **options)
+    late = [lambda widths: widths[-1] < 32] if algorithm is CANDIDATES else []
+    for enough in (lambda widths: len(widths) == 3, lambda widths: len(widths) == 12, *late):
+        with monkeypatch.context() as patch:
+            kill_when(patch, enough)
+            with pytest.raises(Killed):
+                loa.evaluate(algorithm, BOWLS, PROBLEMS, checkpoints=tmp_path, **options)
+    assert len(list(tmp_path.iterdir())) == 1
+    resumed = loa.evaluate(algorithm, BOWLS, PROBLEMS, checkpoints=tmp_path, **options)
+    for name in whole.values:
+        np.testing.assert_array_equal(resumed[name], whole[name])
+    np.testing.assert_array_equal(resumed.outcome, whole.outcome)
+
+
+ON_TWO_DEVICES = """
+import os, signal, sys
+from pathlib import Path
+import jax
+jax.config.update("jax_num_cpu_devices", 2)
+jax.config.update("jax_enable_x64", True)
+import numpy as np
+import loa
+from loa import engine, unfinished
+from classes import Bowls
+
+unfinished.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
+directory, dies = Path(sys.argv[1]), sys.argv[2] == "dies"
+save, load, found = unfinished.Unfinished.save, unfinished.Unfinished.load, []
+
+def load_and_count(self, empty):
+    progress = load(self, empty)
+    found.append(progress is not None)
+    return progress
+
+def save_and_die(self, *arguments):
+    save(self, *arguments)
+    if dies and len(list(directory.glob("*.checkpoint"))) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+unfinished.Unfinished.save, unfinished.Unfinished.load = save_and_die, load_and_count
+problems = Bowls().draw(jax.random.key(1), 2000)
+times = loa.evaluate(
+    loa.GradientDescent(0.05), Bowls(), problems, criterion=loa.loss_below(1e-6), horizon=1000, key=jax.random.key(0),
+    width=16, checkpoints=directory,
+)["stopping_time"]
+print(times.sum(), (times[:, 0] * np.arange(len(times))).sum(), sum(found))
+"""
+
+
+def test_a_process_that_is_killed_goes_on_on_all_its_devices(tmp_path):
+    def run(directory, how):
+        command = [sys.executable, "-c", ON_TWO_DEVICES, str(tmp_path / directory), how]
+        return subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
+
+    whole = run("whole", "lives")
+    assert whole.returncode == 0, whole.stderr
+    assert run("killed", "dies").returncode == -signal.SIGKILL
+    resumed = run("killed", "lives")
+    *expected, nothing = whole.stdout.split()
+    *found, devices = resumed.stdout.split()
+    assert found == expected
+    assert (nothing, devices) == ("0", "2")
+
+
+def test_what_is_finished_is_not_done_again(often, monkeypatch, tmp_path):
+    first = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
+    calls = kill_when(monkeypatch, never)
+    again = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
+    np.testing.assert_array_equal(again["stopping_time"], first["stopping_time"])
+    assert len(calls) == 1
+    assert again.seconds >= 0.9 * first.seconds
+
+
+class Cubed(Bowls):
+    """Other losses, the same arrays."""
+
+    def loss(self, x, problem):
+        return super().loss(x, problem) ** 3
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        dict(key=jax.random.key(1)),
+        dict(horizon=299),
+        dict(criterion=loa.loss_below(1e-5)),
+        dict(functionals=[loa.StoppingTime(), loa.ContractionFactor(cap=0.5)]),
+        dict(problem_class=Cubed()),
+        dict(algorithm=loa.GradientDescent(0.2)),
+        dict(problems=jax.tree.map(lambda leaf: leaf * jnp.asarray(1.5, leaf.dtype), PROBLEMS)),
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_other_evaluations_in_the_directory_are_not_taken_for_this_one(other, often, tmp_path):
+    usual = OPTIONS | dict(algorithm=loa.GradientDescent(0.1), problem_class=BOWLS, problems=PROBLEMS)
+    loa.evaluate(**usual, checkpoints=tmp_path)
+    kept = loa.evaluate(**usual | other, checkpoints=tmp_path)
+    alone = loa.evaluate(**usual | other)
+    for name in alone.values:
+        np.testing.assert_array_equal(kept[name], alone[name])
+
+
+def test_short_evaluations_leave_nothing(tmp_path):
+    loa.evaluate(loa.GradientDescent(0.1), BOWLS, PROBLEMS, checkpoints=tmp_path / "none", **OPTIONS)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_search_that_is_killed_goes_on(often, monkeypatch, tmp_path):
+    def search(**options):
+        space = {"step_size": (0.01, 0.2)}
+        options |= {name: value for name, value in OPTIONS.items() if name != "functionals"}
+        return loa.tune(loa.GradientDescent, space, BOWLS, PROBLEMS, candidates=8, rounds=3, **options)
+
+    whole = search()
+    with monkeypatch.context() as patch:
+        kill_when(patch, lambda widths: len(list(tmp_path.iterdir())) == 3)
+        with pytest.raises(Killed):
+            search(checkpoints=tmp_path)
+    found, load = [], unfinished.Unfinished.load
+    monkeypatch.setattr(unfinished.Unfinished, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
+    assert search(checkpoints=tmp_path).tried == whole.tried
+    assert [progress is not None for progress in found] == [True, True, True]
