@@ -284,6 +284,19 @@ def test_progress_is_plain_lines_in_a_log(capsys):
     assert "left" in lines[-1]
 
 
+class NowInfinite(OneStepContraction):
+    """The usual one, but infinite on some problems."""
+
+    def result(self, carry, end):
+        usual = super().result(carry, end)
+        return jnp.where(carry[0] > 1.0, jnp.inf, usual)
+
+
+def test_a_problem_on_which_the_objective_is_infinite_hides_no_other():
+    trained = loa.train(START, BOWLS, key=KEY, objective=NowInfinite(), steps=20, checks=2, validation=10, **SETTING)
+    assert all(0 < check.objective < 1 for check in trained.history[1:])
+
+
 def test_langevin_noise_has_the_variance_of_its_step_size():
     transformation = _noise(lambda step: jnp.asarray(1e-4), KEY)
     gradient = jnp.full(20_000, 2.0)

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Int, Key, Scalar
+from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..functionals import Functional
@@ -78,10 +78,10 @@ class Recipe(eqx.Module):
                 return self.objective(algorithm, self.problem_class, self.criterion, slot, key)
 
             segments = jax.vmap(one)(learner.slots, segment_keys)
-            total = jnp.sum(jnp.where(segments.counts, segments.value, 0.0))
-            return total / jnp.maximum(jnp.sum(segments.counts), 1), segments
+            return _mean(segments.value, segments.counts), segments
 
-        (value, segments), gradient = jax.value_and_grad(cost, has_aux=True)(learner.parameters)
+        gradient, segments = jax.grad(cost, has_aux=True)(learner.parameters)
+        finite = segments.counts & jnp.isfinite(segments.value)
         size = optax.tree.norm(gradient)
         usable, silent = jnp.isfinite(size), size == 0
         parameters, optimizer_state = self._descend(learner, gradient, usable)
@@ -90,7 +90,7 @@ class Recipe(eqx.Module):
         )
         slots, moved = self._refill(learner.slots, segments.state, parameters, pool, jax.random.fold_in(key, 1))
         steps, left_out, silent = (flag.astype(jnp.int32) for flag in (usable, ~usable, silent))
-        tally = Tally(jnp.where(usable, value, 0.0), steps, left_out, silent, moved)
+        tally = Tally(jnp.where(usable, _mean(segments.value, finite), 0.0), steps, left_out, silent, moved)
         return Learner(parameters, average, optimizer_state, slots, learner.step + 1, learner.caution), tally
 
     def program(self, learner: Learner, pool: Any, key: Key[Array, ""], constraint: Functional) -> str:
@@ -160,6 +160,11 @@ def advance(fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: 
     zero, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
     (learner, tally), _ = jax.lax.scan(body, (learner, Tally(zero, none, none, none, zero)), length=steps)
     return learner, tally
+
+
+def _mean(values: Float[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:
+    """The mean of the values that count."""
+    return jnp.sum(jnp.where(counts, values, 0.0)) / jnp.maximum(jnp.sum(counts), 1)
 
 
 def _where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
