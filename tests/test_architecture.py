@@ -16,6 +16,7 @@ ORDER = (
     "checkpoint", "unfinished", "functionals", "job", "engine", "admission", "evaluation",
     "measures",
     "tuning",
+    "interop",
     "comparison",
     "certificates",
     "learning",

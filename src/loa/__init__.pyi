@@ -1,6 +1,7 @@
 from . import algorithms as algorithms
 from . import certificates as certificates
 from . import experiments as experiments
+from . import interop as interop
 from . import kernels as kernels
 from . import learned as learned
 from . import learning as learning
@@ -35,6 +36,9 @@ from .functionals import LargestGap as LargestGap
 from .functionals import OracleCalls as OracleCalls
 from .functionals import SmallestGap as SmallestGap
 from .functionals import StoppingTime as StoppingTime
+from .interop.to_optax import to_optax as to_optax
+from .interop.to_scipy import scipy_method as scipy_method
+from .interop.to_torch import torch_optimizer as torch_optimizer
 from .kernels import trajectories as trajectories
 from .learning import imitate as imitate
 from .learning import train as train

@@ -40,7 +40,11 @@ def initial(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, key
 
 def in_precision_of_problems(algorithm: Any, problem_class: ProblemClass, problems: Any) -> Any:
     """The algorithm, or stack of algorithms, with its parameters in the precision of the points it will work on."""
-    dtype = _some_coordinate(problem_class, problems).dtype
+    return in_precision(algorithm, _some_coordinate(problem_class, problems).dtype)
+
+
+def in_precision(algorithm: Any, dtype: Any) -> Any:
+    """The algorithm with its parameters in this precision."""
     return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, algorithm)
 
 

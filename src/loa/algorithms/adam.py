@@ -57,7 +57,8 @@ class Adam(Algorithm):
         time = time + 1
         first = beta1 * first + (1 - beta1) * gradient
         second = beta2 * second + (1 - beta2) * gradient**2
-        mean, square = first / (1 - beta1**time), second / (1 - beta2**time)
+        since = time.astype(x.dtype)
+        mean, square = first / (1 - beta1**since), second / (1 - beta2**since)
         return Moments(x - alpha * mean / (root(square) + epsilon), first, second, time)
 
     def iterate(self, state: Moments) -> Float[Array, ...]:

@@ -52,9 +52,10 @@ class LearnedStochasticTraining(Algorithm):
         time = time + 1
         first = BETA1 * first + (1 - BETA1) * gradient
         second = BETA2 * second + (1 - BETA2) * gradient**2
-        mean, square = first / (1 - BETA1**time), second / (1 - BETA2**time)
+        since = time.astype(x.dtype)
+        mean, square = first / (1 - BETA1**since), second / (1 - BETA2**since)
         (n1, d1), (n2, d2) = split(mean), split(square)
-        features = jnp.stack([jnp.log1p(n1), jnp.log1p(n2), time.astype(x.dtype) / TIME, loss / LOSS])
+        features = jnp.stack([jnp.log1p(n1), jnp.log1p(n2), since / TIME, loss / LOSS])
         *weights, step_size = self.weights(features)
         p1, p2 = self.preconditioners(weighted(jnp.stack(weights), d1, d1 * d2, d2))
         move = STEP * step_size * RATE * p1 * mean / (1e-3 * jnp.abs(p2) * root(square) + EPSILON)

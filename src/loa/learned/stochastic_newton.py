@@ -57,14 +57,15 @@ class LearnedStochasticNewton(Algorithm):
     def step(self, oracle: Oracle, state: StochasticNewtonState, key: Key[Array, ""]) -> StochasticNewtonState:
         new_loss, new_gradient = oracle.stochastic_value_and_gradient(state.x, key)
         time = state.time + 1
+        since = time.astype(state.x.dtype)
         momentum, memory, averaging = map(jax.nn.sigmoid, (self.momentum, self.loss_memory, self.averaging))
         gradient = momentum * state.gradient + (1 - momentum) * new_gradient
         loss = memory * state.loss + (1 - memory) * new_loss
-        damping = jnp.exp(self.log_floor) + jnp.exp(self.log_damping) * loss / (1 - memory**time)
-        slowness = 1.0 / (1.0 + time / jnp.exp(self.log_decay_time))
+        damping = jnp.exp(self.log_floor) + jnp.exp(self.log_damping) * loss / (1 - memory**since)
+        slowness = 1.0 / (1.0 + since / jnp.exp(self.log_decay_time))
         damping = damping * slowness**self.damping_power
         length = slowness**self.step_power
-        scale = length * jnp.exp(self.log_step) / (1 - momentum**time)
+        scale = length * jnp.exp(self.log_step) / (1 - momentum**since)
         step = self.curvature.apply(lambda w: scale / (w + damping), gradient.astype(jnp.float32)).astype(state.x.dtype)
         x = state.x - step / jnp.maximum(1.0, norm(step) / (length * jnp.exp(self.log_radius)))
         average = state.average + (1 - averaging) * slowness**self.averaging_power * (x - state.average)
