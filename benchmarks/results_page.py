@@ -17,10 +17,9 @@ HEAD = """# Results
 Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each,
 kept in `docs/results`. All numbers are on test problems that nothing else has seen; unsolved ones count as the horizon.
 *Published* is what the authors report, partly under other criteria, as noted. Times per problem are those of a batch
-divided by its size, all algorithms one after the other at the end of a run; those of images are from before runs did
-so, on a busy machine, and are rough. Quadratics and LASSO have another seed than the rest, since the sizes of their
-draws were chosen after seeing how tight certificates were with seed 0, and the spread of LASSO's prior after seeing
-seeds 0 and 1.
+divided by its size, all algorithms one after the other at the end of a run. Minutes in all are those of a machine that
+did other work as well. Quadratics and LASSO have another seed than the rest, since the sizes of their draws were chosen
+after seeing how tight certificates were with seed 0, and the spread of LASSO's prior after seeing seeds 0 and 1.
 [Baselines](baselines.md) has tuned versions of more classical methods, on 250 problems each.
 """
 
