@@ -12,8 +12,9 @@ SOURCE = ROOT / "src" / "loa"
 
 ORDER = (
     "systems", "jaxprs", "timing", "progress", "mappings",
-    "files", "origin", "problems", "networks", "algorithms", "learned", "kernels", "optimal",
-    "checkpoint", "unfinished", "functionals", "job", "engine", "admission", "evaluation",
+    "files", "checkpoint", "unfinished", "origin",
+    "problems", "networks", "algorithms", "learned", "kernels", "optimal",
+    "functionals", "job", "engine", "admission", "evaluation",
     "measures",
     "tuning",
     "interop",

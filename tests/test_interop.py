@@ -47,7 +47,7 @@ def test_scipy_goes_the_same_way(algorithm):
     found = minimize(
         rosen, START, jac=rosen_der, method=loa.scipy_method(algorithm), callback=seen.append, options=options
     )
-    np.testing.assert_allclose(seen, points[1:15], rtol=1e-8)
+    np.testing.assert_allclose(seen, points[1:16], rtol=1e-8)
     np.testing.assert_allclose(found.x, points[15], rtol=1e-8)
     assert (found.nit, found.status, found.success) == (15, 1, False)
     assert found.fun == pytest.approx(rosen(found.x), rel=1e-12)
@@ -92,6 +92,8 @@ def test_scipy_without_a_gradient_with_arguments_and_tolerance():
     np.testing.assert_allclose(found.x, [1.0, 2.0], atol=1e-4)
     assert found.success
     assert found.nfev > 2 * found.njev
+    finer = minimize(rosen, START, jac=rosen_der, method=method, tol=1.0, options=dict(gtol=1e-8))
+    assert np.abs(finer.jac).max() <= 1e-8
 
 
 def test_scipy_is_in_double_precision_whatever_jax_is_set_to():
@@ -124,6 +126,10 @@ def test_searches_that_cannot_go_on_say_so(capsys):
     assert (nan.status, nan.success) == (2, False)
     assert nan.x == pytest.approx([0.2])
     assert "not a number" in capsys.readouterr().out
+    lost = minimize(lambda x: np.nan if x[0] < 0 else x[0], [1.0], jac=np.ones_like, method=method)
+    assert (lost.status, lost.success, lost.nit) == (2, False, 3)
+    never = minimize(lambda x: np.inf, [1.0], jac=lambda x: 2 * x, method=method)
+    assert (never.status, never.success) == (2, False)
     still = minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.GradientDescent(0.0)))
     assert (still.status, still.nit) == (3, 10)
 
@@ -138,6 +144,10 @@ def test_what_scipy_asks_for_in_vain_is_told():
         minimize(rosen, START, jac=lambda x: x[:2], method=method)
     with pytest.raises(MissingOracle, match="has no smoothness constant: use an algorithm that does not ask"):
         minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.NesterovAcceleratedGradient()))
+    with pytest.raises(MissingOracle, match="has no regularization, for which this algorithm asks"):
+        minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.load("images")))
+    with pytest.raises(TypeError, match="inside of a loop or branch of JAX"):
+        minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.from_optax(optax.lbfgs())))
 
 
 @pytest.mark.parametrize("algorithm", **BY_NAME)
@@ -182,6 +192,20 @@ def test_stochastic_gradients_are_those_that_optax_is_given():
     transformation = loa.to_optax(loa.SGD(0.1))
     updates, _ = transformation.update(gradient, transformation.init(x), x)
     np.testing.assert_allclose(updates, -0.1 * gradient, rtol=1e-12)
+
+
+def test_optax_hands_on_what_the_loss_takes_besides():
+    def loss(x, batch):
+        return jnp.sum((x - batch) ** 2)
+
+    x, batch = jnp.zeros(2), jnp.asarray([1.0, 2.0])
+    search = loa.to_optax(loa.LBFGS())
+    state = search.init(x)
+    for _ in range(5):
+        gradient = jax.grad(loss)(x, batch)
+        updates, state = search.update(gradient, state, x, grad=gradient, value_fn=loss, batch=batch)
+        x = optax.apply_updates(x, updates)
+    np.testing.assert_allclose(x, batch, rtol=1e-6)
 
 
 def test_what_optax_must_be_told_is_said():
@@ -230,7 +254,8 @@ def test_torch_goes_the_same_way(algorithm, torch):
     for after in points[1:]:
         losses.append(optimizer.step(closure).item())
         np.testing.assert_allclose(torch_numbers(torch, parameters), after, rtol=1e-7)
-    assert losses[0] == pytest.approx(rosen(START), rel=1e-12)
+    if type(algorithm) is not loa.NesterovAcceleratedGradient:  # which is nowhere but asks elsewhere
+        np.testing.assert_allclose(losses, [rosen(point) for point in points[:-1]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -274,6 +299,42 @@ def test_torch_begins_anew_where_parameters_were_changed(torch):
         parameters[1].copy_(torch.tensor(START[1:]))
     optimizer.step(torch_closure(torch, optimizer, parameters))
     np.testing.assert_allclose(torch_numbers(torch, parameters), path(loa.HeavyBall(1e-3, 0.9), 1)[1], rtol=1e-9)
+
+
+def test_torch_writes_into_parameters_of_any_kind(torch):
+    wide = torch.nn.Parameter(torch.arange(12.0).reshape(3, 4).t())
+    fine = torch.nn.Parameter(torch.ones(2, dtype=torch.float64))
+    half = torch.nn.Parameter(torch.ones(3, dtype=torch.bfloat16))
+    alias, late = wide.detach(), torch.nn.Parameter(torch.full((1,), 8.0))
+    optimizer = loa.torch_optimizer(loa.GradientDescent(0.25))([wide, fine, half])
+    optimizer.add_param_group({"params": [late]})
+    before = wide.detach().clone()
+    loss = sum((each.double() ** 2).sum() for each in (wide, fine, half, late))
+    loss.backward()
+    optimizer.step()
+    assert torch.equal(wide, before / 2)
+    assert torch.equal(alias, before / 2)
+    assert (fine[0].item(), half[0].item(), late.item()) == (0.5, 0.5, 4.0)
+    assert (wide.dtype, fine.dtype, half.dtype) == (torch.float32, torch.float64, torch.bfloat16)
+
+
+def test_coarse_parameters_are_no_new_start(torch):
+    coarse = torch.nn.Parameter(torch.ones(1, dtype=torch.bfloat16))
+    optimizer = loa.torch_optimizer(loa.HeavyBall(0.1, 0.5))([coarse])
+    for _ in range(3):
+        optimizer.zero_grad()
+        coarse.sum().backward()
+        optimizer.step()
+    np.testing.assert_allclose(coarse.item(), 1 - 0.1 - 0.15 - 0.175, rtol=0.01)
+
+
+def test_torch_goes_on_where_nothing_is_a_number(torch):
+    parameter = torch.nn.Parameter(torch.full((2,), np.nan))
+    optimizer = loa.torch_optimizer(loa.Adam(0.1))([parameter])
+    for _ in range(2):
+        parameter.sum().backward()
+        optimizer.step()
+    assert torch.isnan(parameter).all()
 
 
 def test_torch_without_a_closure_is_told_when_one_is_needed(torch):

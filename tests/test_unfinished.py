@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -43,6 +44,7 @@ class KeyKeeper(loa.Algorithm):
 def often(monkeypatch):
     """A checkpoint after every call of the compiled loop, which is short."""
     monkeypatch.setattr(unfinished, "EVERY", 0.0)
+    monkeypatch.setattr(unfinished, "SHORT", 0.0)
     monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-3)
     monkeypatch.setattr(engine, "PATIENCE", 1e4)
 
@@ -55,8 +57,8 @@ def kill_when(monkeypatch, enough):
     """Let the process die, as far as an evaluation can tell, as soon as the widths written down are enough."""
     widths, save = [], unfinished.Unfinished.save
 
-    def save_and_die(self, progress, width, seconds):
-        save(self, progress, width, seconds)
+    def save_and_die(self, progress, width, seconds, finished):
+        save(self, progress, width, seconds, finished)
         widths.append(width)
         if enough(widths):
             raise Killed
@@ -108,7 +110,7 @@ def load_and_count(self, empty):
 
 def save_and_die(self, *arguments):
     save(self, *arguments)
-    if dies and len(list(directory.glob("*.checkpoint"))) == 2:
+    if dies and len(list(directory.glob("[!.]*.checkpoint"))) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
 unfinished.Unfinished.save, unfinished.Unfinished.load = save_and_die, load_and_count
@@ -143,6 +145,43 @@ def test_what_is_finished_is_not_done_again(often, monkeypatch, tmp_path):
     np.testing.assert_array_equal(again["stopping_time"], first["stopping_time"])
     assert len(calls) == 1
     assert again.seconds >= 0.9 * first.seconds
+
+
+def test_what_ends_before_a_checkpoint_is_due_is_kept_as_well(monkeypatch, tmp_path):
+    monkeypatch.setattr(unfinished, "SHORT", 0.0)
+    first = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
+    assert len(list(tmp_path.iterdir())) == 1
+    calls = kill_when(monkeypatch, never)
+    again = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
+    np.testing.assert_array_equal(again["stopping_time"], first["stopping_time"])
+    assert len(calls) == 1
+
+
+class Called(Bowls):
+    """Losses that only Python knows, times a factor that no array and no program tells."""
+
+    factor: float = eqx.field(static=True, default=1.0)
+
+    def loss(self, x, problem):
+        return jax.pure_callback(
+            lambda x, problem: np.asarray(self.factor * 0.5 * np.sum(problem * x**2, axis=-1)),
+            jax.ShapeDtypeStruct((), x.dtype), x, problem, vmap_method="expand_dims",
+        )  # fmt: skip
+
+    def gradient(self, x, problem):
+        return problem * x
+
+
+def test_functions_of_python_are_not_taken_for_each_other(often, tmp_path):
+    times = [
+        loa.evaluate(
+            loa.GradientDescent(0.5), Called(factor=factor), PROBLEMS[:20], checkpoints=tmp_path,
+            criterion=loa.loss_below(1e-3), horizon=100, key=KEY,
+        )["stopping_time"].mean()
+        for factor in (1.0, 1e-2)
+    ]  # fmt: skip
+    assert times[1] < times[0]
+    assert not list(tmp_path.iterdir())
 
 
 class Cubed(Bowls):

@@ -74,11 +74,12 @@ def run(
         progress = jax.block_until_ready(loop(job, progress, np.int32(budget), patience))
         spent = time.perf_counter() - started
         seconds += spent
-        if kept:
-            kept.save(progress, width, seconds)
         begun, active = int(progress.next), np.asarray(progress.slots.active)
+        finished = begun == job.size and not active.any()
+        if kept:
+            kept.save(progress, width, seconds, finished)
         report(begun - int(active.sum()))
-        if begun == job.size and not active.any():
+        if finished:
             return jax.tree.map(np.asarray, progress.outcomes), seconds
         if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
             width = 1 << (int(active.sum()) - 1).bit_length()

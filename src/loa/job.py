@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key, UInt32
 
 from .algorithms.algorithm import Algorithm
-from .checkpoint import fingerprint
+from .checkpoint import fingerprint, recognizable
 from .functionals import End, Functional, Record
 from .kernels import initial, trajectory_key
 from .problems import gaps
@@ -153,15 +153,19 @@ class Job(eqx.Module):
     def algorithm_of(self, slot: Slot) -> Algorithm:
         return _together(slot.algorithm, self.common, self.algorithms)
 
-    def identity(self) -> str:
-        """A fingerprint of all that determines the results: arrays, and the text of what is computed with them."""
+    def identity(self) -> str | None:
+        """A fingerprint of all that determines the results: arrays, and the text of what is computed with them.
+
+        None if that cannot be told.
+        """
 
         def one(job: Job, item: Any) -> tuple[Slot, Outcome]:
             slot = job.advance(job.begin(item))
             return slot, job.outcome(slot)
 
         compiled: Any = eqx.filter_jit(one)
-        return fingerprint(self, self.horizon, compiled.lower(self, np.int32(0)).as_text())
+        program = compiled.lower(self, np.int32(0)).as_text()
+        return fingerprint(self, self.horizon, program) if recognizable(program) else None
 
 
 def _together(*parts: Any) -> Algorithm:

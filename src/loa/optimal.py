@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Scalar
 
 from .algorithms import FISTA, LBFGS
+from .checkpoint import recognizable
 from .files import write_whole
 from .kernels import initial, semigroup
 from .problems import gaps
@@ -114,8 +115,11 @@ def _in_float64(leaf: Any) -> Any:
     return jnp.asarray(leaf, jnp.float64) if is_array and jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
 
 
-def _identity(problem_class: ComputedOptimum, problems: Any) -> bytes:
-    """What the loss of this class is: the program that computes it, and the arrays that belong to the class."""
+def _identity(problem_class: ComputedOptimum, problems: Any) -> bytes | None:
+    """What the loss of this class is: the program that computes it, and the arrays that belong to the class.
+
+    None if that cannot be told.
+    """
     problem = jax.tree.map(lambda leaf: leaf[0], problems)
     x = problem_class.start(problem, jax.random.key(0))
     arrays, rest = eqx.partition(problem_class, eqx.is_array)
@@ -124,7 +128,7 @@ def _identity(problem_class: ComputedOptimum, problems: Any) -> bytes:
         return eqx.combine(arrays, rest).loss(x, problem)
 
     program = jax.jit(loss).lower(arrays, x, problem).as_text()
-    return program.encode() + _bytes(problem_class)
+    return program.encode() + _bytes(problem_class) if recognizable(program) else None
 
 
 def _bytes(tree: Any) -> bytes:
@@ -132,20 +136,26 @@ def _bytes(tree: Any) -> bytes:
     return b"".join(str((leaf.shape, leaf.dtype)).encode() + leaf.tobytes() for leaf in leaves)
 
 
-def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes) -> OptimalLosses:
+def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes | None) -> OptimalLosses:
     """Optimal losses of one batch, from the cache if it has them."""
+    if identity is None:
+        return _computed(problem_class, batch)
     path = cache_directory() / f"{hashlib.sha256(identity + _bytes(batch)).hexdigest()}.npz"
     known = _read(path)
     if known is not None:
         return known
-    _, loss, error = _solve(problem_class, batch)
-    found = OptimalLosses(np.asarray(loss), np.asarray(error))
+    found = _computed(problem_class, batch)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda temporary: np.savez(temporary, **found._asdict()))
     except OSError as reason:
         warnings.warn(f"optimal losses could not be kept for the next time: {reason}.", stacklevel=2)
     return found
+
+
+def _computed(problem_class: ComputedOptimum, batch: Any) -> OptimalLosses:
+    _, loss, error = _solve(problem_class, batch)
+    return OptimalLosses(np.asarray(loss), np.asarray(error))
 
 
 @eqx.filter_jit

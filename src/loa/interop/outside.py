@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import equinox as eqx
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..problems.oracle import Oracle
@@ -37,6 +39,28 @@ class Outside(ProblemClass):
             f"a function from outside of loa has no {what}: use an algorithm that does not ask for it, such as one "
             "with a step size of its own."
         )
+
+
+class NoProblem:
+    """In place of a problem: whatever an algorithm wants to know of it is missing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise MissingOracle(f"a function from outside of loa has no {name}, for which this algorithm asks.")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise MissingOracle(f"a function from outside of loa has no {index!r}, for which this algorithm asks.")
+
+
+def concrete(x: Any) -> np.ndarray:
+    """The point as numbers, which it is unless the algorithm asks inside of what JAX compiles."""
+    if isinstance(x, Tracer):
+        raise TypeError(
+            "this algorithm asks for losses inside of a loop or branch of JAX, where functions from outside of loa "
+            "cannot be called: in an algorithm of yours, use oracle.while_loop or oracle.cond."
+        )
+    return np.array(x)
 
 
 class OutsideOracle(Oracle):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -12,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..kernels import in_precision
-from .outside import Outside, OutsideOracle
+from .outside import NoProblem, Outside, OutsideOracle
 
 if TYPE_CHECKING:
     import optax
@@ -30,8 +32,9 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
 
     `update(gradients, state, parameters)` is enough for an algorithm that asks for nothing but the gradient where it
     is. One that asks for the loss there also needs `value=`, and one that asks about other points, as line searches do,
-    `value_fn=`: the conventions of `optax.lbfgs`. The algorithm keeps the point itself, so parameters must not be
-    changed by anything but its updates. `key` is for algorithms that use randomness.
+    `value_fn=` and the arguments that this takes besides x: the conventions of `optax.lbfgs`. The algorithm keeps the
+    point itself, so parameters must not be changed by anything but its updates, and in a chain it comes last. `key` is
+    for algorithms that use randomness.
 
     >>> import loa, optax
     >>> descent, loss = loa.to_optax(loa.LBFGS()), lambda x: jnp.sum((x["a"] - 1.0) ** 2) + x["b"] ** 4
@@ -46,7 +49,7 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
     import optax
 
     def begin(seen: Callable[[Any], Outside], x: Float[Array, " d"]) -> Any:
-        return in_precision(algorithm, x.dtype).init(OutsideOracle(seen(x), ()), x)
+        return in_precision(algorithm, x.dtype).init(OutsideOracle(seen(x), NoProblem()), x)
 
     def init(params: Any) -> ToOptaxState:
         x, _ = ravel_pytree(params)
@@ -61,15 +64,23 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
         if params is None:
             raise ValueError("an algorithm of loa needs the parameters: call update(gradients, state, parameters).")
         x, structured = ravel_pytree(params)
-        given = _Given(type(algorithm).__name__, ravel_pytree(updates)[0], value, value_fn, structured)
+        loss = None if value_fn is None else _with(value_fn, more)
+        given = _Given(type(algorithm).__name__, ravel_pytree(updates)[0], value, loss, structured)
         inner = jax.lax.cond(state.steps == 0, lambda: begin(given.at, x), lambda: state.inner)
         own = in_precision(algorithm, x.dtype)
         first = jax.random.key(0) if key is None else key
-        oracle = OutsideOracle(given.at(own.iterate(inner)), ())
+        oracle = OutsideOracle(given.at(own.iterate(inner)), NoProblem())
         inner = own.step(oracle, inner, jax.random.fold_in(first, state.steps + 1))
         return structured(own.iterate(inner) - x), ToOptaxState(state.steps + 1, inner)
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _with(value_fn: Callable[..., Scalar], more: dict[str, Any]) -> Callable[[Any], Scalar]:
+    """The function with those of the other arguments that it takes, such as a batch of data."""
+    taken = inspect.signature(value_fn).parameters
+    everything = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken.values())
+    return partial(value_fn, **{name: each for name, each in more.items() if everything or name in taken})
 
 
 class _Given(NamedTuple):

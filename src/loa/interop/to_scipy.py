@@ -14,7 +14,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..kernels import in_precision
-from .outside import EagerOracle, Outside
+from .outside import EagerOracle, NoProblem, Outside, concrete
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -34,8 +34,8 @@ MESSAGES = {
 def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> Callable[..., OptimizeResult]:
     """An algorithm as the `method` of `scipy.optimize.minimize`.
 
-    It ends where no entry of the gradient is larger than the option `gtol` (or `tol`; 1e-5 if not given), or after
-    `maxiter` steps (200 per variable if not given). Without `jac` gradients are differences of values. Everything is
+    It ends where no entry of the gradient is larger than the option `gtol` (else `tol`, else 1e-5), or after `maxiter`
+    steps (200 per variable if not given). Without `jac` gradients are differences of values. Everything is
     in double precision, whatever JAX is set to. `key` is for algorithms that use randomness.
 
     >>> import loa
@@ -54,7 +54,7 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
         bounds: Any = None,
         constraints: Any = (),
         tol: float | None = None,
-        gtol: float = 1e-5,
+        gtol: float | None = None,
         maxiter: int | None = None,
         disp: bool = False,
         **options: Any,
@@ -63,7 +63,8 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
         with jax.enable_x64(True):
             functions = _Functions(fun, jac, args)
             steps = 200 * np.size(x0) if maxiter is None else int(maxiter)
-            found = _minimize(algorithm, functions, x0, steps, gtol if tol is None else tol, callback, key)
+            tolerance = next(each for each in (gtol, tol, 1e-5) if each is not None)
+            found = _minimize(algorithm, functions, x0, steps, tolerance, callback, key)
         if disp:
             print(f"{found.message} Loss {found.fun:.6g} after {found.nit} steps, {found.nfev} values.")
         return found
@@ -79,6 +80,10 @@ class _Functions:
         self.values = self.gradients = 0
         self._last: dict[str, tuple[bytes, Any]] = {}
 
+    @property
+    def oracle(self) -> EagerOracle:
+        return EagerOracle(Outside(self.value, self.gradient), NoProblem())
+
     def value(self, x: Any) -> Any:
         return self._once("value", x, self._value)
 
@@ -86,7 +91,7 @@ class _Functions:
         return self._once("gradient", x, self._gradient)
 
     def _once(self, kind: str, x: Any, compute: Callable[[np.ndarray], Any]) -> Any:
-        point = np.array(x)
+        point = concrete(x)
         known, answer = self._last.get(kind, (None, None))
         if known != point.tobytes():
             answer = compute(point)
@@ -116,20 +121,19 @@ def _minimize(
     from scipy.optimize import OptimizeResult
 
     x0, key = jnp.asarray(np.asarray(x0, float)), jax.random.key(0) if key is None else key
-    algorithm, oracle = in_precision(algorithm, x0.dtype), EagerOracle(Outside(functions.value, functions.gradient), ())
+    algorithm, oracle = in_precision(algorithm, x0.dtype), functions.oracle
     state = algorithm.init(oracle, x0)
     steps, still, last = 0, 0, np.array(x0)
     while True:
         x = np.array(algorithm.iterate(state))
         gradient = np.asarray(functions.gradient(x))
-        if not (np.isfinite(gradient).all() and np.isfinite(x).all()):
+        if not all(np.isfinite(each).all() for each in (x, gradient, functions.value(x))):
             status, x = 2, last
             break
         still = still + 1 if steps and np.array_equal(x, last) else 0
         last = x
-        status = _status(np.abs(gradient).max(initial=0.0) <= gtol, steps >= maxiter, still >= STUCK)
-        if status is None and steps and callback is not None and _wants_to_end(callback, functions, x):
-            status = 4
+        ended = steps > 0 and callback is not None and _wants_to_end(callback, functions, x)
+        status = _status(np.abs(gradient).max(initial=0.0) <= gtol, ended, steps >= maxiter, still >= STUCK)
         if status is not None:
             break
         steps += 1
@@ -140,9 +144,9 @@ def _minimize(
     )  # fmt: skip
 
 
-def _status(solved: Any, exhausted: bool, stuck: bool) -> int | None:
+def _status(solved: Any, ended: bool, exhausted: bool, stuck: bool) -> int | None:
     """Why to end, if there is a reason, as a number of SciPy's kind."""
-    return 0 if solved else 1 if exhausted else 3 if stuck else None
+    return 0 if solved else 4 if ended else 1 if exhausted else 3 if stuck else None
 
 
 def _wants_to_end(callback: Callable[..., Any], functions: _Functions, x: np.ndarray) -> bool:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..kernels import in_precision
-from .outside import EagerOracle, Outside
+from .outside import EagerOracle, NoProblem, Outside, concrete
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer  # pyright: ignore[reportMissingImports]
@@ -27,7 +27,6 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
     """
     try:
         import torch  # pyright: ignore[reportMissingImports]
-        from torch.nn.utils import parameters_to_vector, vector_to_parameters  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ImportError("loa.torch_optimizer needs PyTorch: pip install 'loa[torch]'.") from None
 
@@ -36,12 +35,11 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
 
         def __init__(self, params: Any):
             super().__init__(params, {})
-            self._parameters = [each for group in self.param_groups for each in group["params"]]
-            self._steps, self._state = 0, None
+            self._steps, self._state, self._left = 0, None, np.zeros(0)
 
         @torch.no_grad()
         def step(self, closure: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-            """One step of the algorithm; the first loss that the closure gave, if there is one."""
+            """One step of the algorithm; the loss where it began, as far as the algorithm wants to know it."""
             here = self._point()
             model = _Model(self, closure, here)
             try:
@@ -49,17 +47,20 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             except BaseException:
                 self._move(here)
                 raise
-            self._steps += 1
+            self._steps, self._left = self._steps + 1, self._point()  # rounded, where parameters are coarse
             return model.loss
 
         def _step(self, model: _Model, here: np.ndarray) -> Any:
             """Move the parameters; the state of the algorithm afterwards."""
             with jax.enable_x64(here.dtype == np.float64):
-                oracle = EagerOracle(Outside(model.value, model.gradient), ())
-                x, own = jnp.asarray(here), in_precision(algorithm, here.dtype)
-                state = self._state
-                if state is None or not np.array_equal(own.iterate(state), here):
-                    state = own.init(oracle, x)
+                oracle = EagerOracle(Outside(model.value, model.gradient), NoProblem())
+                own, state = in_precision(algorithm, here.dtype), self._state
+                if state is None or not _same(self._left, here):
+                    state = own.init(oracle, jnp.asarray(here))
+                model.here = np.array(own.iterate(state))
+                known = own.known(state)
+                if known is not None and model.loss is None:
+                    model.loss = torch.tensor(float(known[0]))
                 first = jax.random.key(0) if key is None else key
                 state = own.step(oracle, state, jax.random.fold_in(first, self._steps + 1))
                 self._move(np.array(own.iterate(state)))
@@ -67,30 +68,45 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
 
         def state_dict(self) -> dict[str, Any]:
             leaves = [torch.from_numpy(np.array(leaf)) for leaf in jax.tree.leaves(self._state)]
-            return super().state_dict() | {"algorithm": {"steps": self._steps, "state": leaves}}
+            left = torch.from_numpy(self._left.copy())
+            return super().state_dict() | {"algorithm": {"steps": self._steps, "point": left, "state": leaves}}
 
         def load_state_dict(self, state_dict: dict[str, Any]) -> None:
             super().load_state_dict({name: part for name, part in state_dict.items() if name != "algorithm"})
             kept = state_dict["algorithm"]
-            self._steps, self._state = kept["steps"], None
+            self._steps, self._state, self._left = kept["steps"], None, kept["point"].cpu().numpy()
             if kept["state"]:
                 here = self._point()
                 with jax.enable_x64(here.dtype == np.float64):
-                    anything = Outside(jnp.sum, jnp.zeros_like)
+                    anything = EagerOracle(Outside(jnp.sum, jnp.zeros_like), NoProblem())
                     own = in_precision(algorithm, here.dtype)
-                    form = jax.eval_shape(lambda x: own.init(EagerOracle(anything, ()), x), jnp.asarray(here))
+                    form = jax.eval_shape(lambda x: own.init(anything, x), jnp.asarray(here))
                     leaves = [jnp.asarray(leaf.cpu().numpy()) for leaf in kept["state"]]
                     self._state = jax.tree.unflatten(jax.tree.structure(form), leaves)
 
+        def _parameters(self) -> list[Any]:
+            return [each for group in self.param_groups for each in group["params"]]
+
         def _point(self) -> np.ndarray:
-            return parameters_to_vector(self._parameters).detach().cpu().numpy().copy()
+            return _numbers(self._parameters())
 
         def _move(self, x: np.ndarray) -> None:
-            vector_to_parameters(torch.from_numpy(x).to(self._parameters[0].device), self._parameters)
+            """Write into the parameters, which stay where they are, of their own types."""
+            start = 0
+            with torch.no_grad():
+                for each in self._parameters():
+                    piece = torch.from_numpy(x[start : start + each.numel()])
+                    each.copy_(piece.reshape(each.shape))
+                    start += each.numel()
 
         def _slope(self) -> np.ndarray:
-            slopes = [torch.zeros_like(each) if each.grad is None else each.grad for each in self._parameters]
-            return parameters_to_vector(slopes).detach().cpu().numpy().copy()
+            return _numbers([torch.zeros_like(each) if each.grad is None else each.grad for each in self._parameters()])
+
+    def _numbers(tensors: list[Any]) -> np.ndarray:
+        """All of them in a row, in double precision if one of them is, else in single precision."""
+        double = any(each.dtype == torch.float64 for each in tensors)
+        dtype = torch.float64 if double else torch.float32
+        return torch.cat([each.detach().reshape(-1).to("cpu", dtype) for each in tensors]).numpy().copy()
 
     class _Model:
         """Loss and gradient of the model during one step, by asking the closure; the last answer is remembered."""
@@ -101,11 +117,11 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             self._last: tuple[bytes, Any, np.ndarray] | None = None
 
         def value(self, x: Any) -> Array:
-            return jnp.asarray(self._ask(np.array(x))[1], self.here.dtype)
+            return jnp.asarray(self._ask(concrete(x))[1], self.here.dtype)
 
         def gradient(self, x: Any) -> Array:
-            point = np.array(x)
-            if self.closure is None and np.array_equal(point, self.here):
+            point = concrete(x)
+            if self.closure is None and _same(point, self.here):
                 return jnp.asarray(self.optimizer._slope())
             return jnp.asarray(self._ask(point)[2])
 
@@ -125,3 +141,8 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             return self._last
 
     return TorchOptimizer
+
+
+def _same(x: Any, y: np.ndarray) -> bool:
+    """Whether two points are the same, be they numbers or not."""
+    return np.array_equal(x, y, equal_nan=True)

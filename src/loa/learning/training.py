@@ -15,7 +15,7 @@ import optax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..checkpoint import Checkpoint, fingerprint
+from ..checkpoint import Checkpoint, fingerprint, recognizable
 from ..evaluation import evaluate
 from ..functionals import Functional, Indicator, StoppingTime
 from ..kernels import in_precision_of_problems
@@ -143,8 +143,15 @@ def train(
         count_problems(problems)
     settings = (steps, checks, batch, learning_rate, averaging, recipe.restart, at_least, pool, horizon)
 
-    def identity(learner: Learner) -> str:
+    def identity(learner: Learner) -> str | None:
         program = recipe.program(learner, problems_for(0), key, constraint)
+        if not recognizable(program):
+            warnings.warn(
+                "this training calls functions of Python, so that no checkpoint could be recognized as its own: "
+                "none is kept.",
+                stacklevel=5,
+            )
+            return None
         return fingerprint(recipe, parameters, problems, validation, jax.random.key_data(key), settings, program)
 
     with printed(progress, "training", steps) as report:
@@ -164,10 +171,11 @@ class Course(NamedTuple):
     key: Key[Array, ""]
     report: Report
 
-    def run(self, parameters: Any, path: Path | str | None, identity: Callable[[Learner], str]) -> Trained:
+    def run(self, parameters: Any, path: Path | str | None, identity: Callable[[Learner], str | None]) -> Trained:
         learner = self.recipe.begin(parameters, self.problems_for(0), self.key)
         best = parameters
-        checkpoint = None if path is None else Checkpoint(path, identity(learner))
+        own = None if path is None else identity(learner)
+        checkpoint = None if path is None or own is None else Checkpoint(path, own)
         if checkpoint and checkpoint.exists:
             (learner, best), note = checkpoint.load(lambda note: (learner, best))
             history = History.from_json(note["history"])
