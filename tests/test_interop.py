@@ -201,10 +201,15 @@ def test_optax_hands_on_what_the_loss_takes_besides():
     x, batch = jnp.zeros(2), jnp.asarray([1.0, 2.0])
     search = loa.to_optax(loa.LBFGS())
     state = search.init(x)
-    for _ in range(5):
+
+    @jax.jit
+    def step(x, state, batch):
         gradient = jax.grad(loss)(x, batch)
         updates, state = search.update(gradient, state, x, grad=gradient, value_fn=loss, batch=batch)
-        x = optax.apply_updates(x, updates)
+        return optax.apply_updates(x, updates), state
+
+    for _ in range(5):
+        x, state = step(x, state, batch)
     np.testing.assert_allclose(x, batch, rtol=1e-6)
 
 

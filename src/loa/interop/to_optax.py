@@ -37,12 +37,15 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
     for algorithms that use randomness.
 
     >>> import loa, optax
-    >>> descent, loss = loa.to_optax(loa.LBFGS()), lambda x: jnp.sum((x["a"] - 1.0) ** 2) + x["b"] ** 4
+    >>> search, loss = loa.to_optax(loa.LBFGS()), lambda x: jnp.sum((x["a"] - 1.0) ** 2) + x["b"] ** 4
+    >>> @jax.jit
+    ... def step(x, state):
+    ...     updates, state = search.update(jax.grad(loss)(x), state, x, value_fn=loss)
+    ...     return optax.apply_updates(x, updates), state
     >>> x = {"a": jnp.zeros(3), "b": jnp.ones(())}
-    >>> state = descent.init(x)
+    >>> state = search.init(x)
     >>> for _ in range(20):
-    ...     updates, state = descent.update(jax.grad(loss)(x), state, x, value_fn=loss)
-    ...     x = optax.apply_updates(x, updates)
+    ...     x, state = step(x, state)
     >>> bool(loss(x) < 1e-5)
     True
     """
