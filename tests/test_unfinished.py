@@ -15,6 +15,7 @@ from classes import Bowls
 import loa
 from loa import engine, unfinished
 from loa.algorithms.algorithm import stack
+from loa.checkpoint import recognizable
 
 KEY = jax.random.key(0)
 BOWLS = Bowls()
@@ -182,6 +183,15 @@ def test_functions_of_python_are_not_taken_for_each_other(often, tmp_path):
     ]  # fmt: skip
     assert times[1] < times[0]
     assert not list(tmp_path.iterdir())
+
+
+@jax.jit
+def callback(x):
+    return x
+
+
+def test_a_name_makes_no_function_of_python():
+    assert recognizable(jax.jit(lambda x: callback(x) + 1).lower(1.0).as_text())
 
 
 class Cubed(Bowls):

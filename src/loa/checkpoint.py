@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ class Checkpoint:
 
 def recognizable(program: str) -> bool:
     """Whether the text of a program says all that it computes: not if it calls functions of Python, without names."""
-    return "callback" not in program
+    return re.search(r"custom_call @\w*callback", program) is None
 
 
 def fingerprint(*parts: Any) -> str:

@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..functionals import Functional
+from ..job import where
 from ..kernels import initial
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
@@ -116,7 +117,7 @@ class Recipe(eqx.Module):
         updates, optimizer_state = self.optimizer.update(gradient, learner.optimizer_state, learner.parameters)
         rate = learner.caution * self.schedule(learner.step)
         parameters = jax.tree.map(lambda p, u: (p - rate * u).astype(p.dtype), learner.parameters, updates)
-        return _where(usable, (parameters, optimizer_state), (learner.parameters, learner.optimizer_state))
+        return where(usable, (parameters, optimizer_state), (learner.parameters, learner.optimizer_state))
 
     def _refill(self, slots: Slot, states: Any, parameters: Any, pool: Any, key: Key[Array, ""]) -> tuple[Slot, Scalar]:
         """The slots after their segment, with new problems where they are solved, diverged, or by chance."""
@@ -131,7 +132,7 @@ class Recipe(eqx.Module):
 
         def refill() -> Slot:
             fresh = self._fresh_slots(parameters, pool, jax.random.fold_in(key, 1))
-            return jax.vmap(_where)(done, fresh, old)
+            return jax.vmap(where)(done, fresh, old)
 
         return jax.lax.cond(jnp.any(done), refill, lambda: old), moved
 
@@ -165,7 +166,3 @@ def advance(fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: 
 def _mean(values: Float[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:
     """The mean of the values that count."""
     return jnp.sum(jnp.where(counts, values, 0.0)) / jnp.maximum(jnp.sum(counts), 1)
-
-
-def _where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
-    return jax.tree.map(lambda new, old: jnp.where(condition, new, old), chosen, otherwise)
