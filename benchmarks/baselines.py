@@ -17,8 +17,8 @@ import jax
 from rich.console import Console
 
 import loa
-from loa.files import write_json
-from loa.tuning import Interval
+from loa.learning import Interval
+from loa.storage.files import write_json
 
 LOGARITHMIC = partial(Interval, logarithmic=True)
 STEP_AND_MOMENTUM = {"step_size": LOGARITHMIC(5e-4, 2e-2), "one_minus_momentum": LOGARITHMIC(1e-4, 1e-1)}

@@ -13,9 +13,9 @@ import jax
 
 import loa
 from loa.experiments import SHARED_OUT
-from loa.experiments.schooling import measure
-from loa.origin import commit
-from loa.saving import provenance
+from loa.run.training import measure
+from loa.storage.provenance import commit
+from loa.storage.saved_algorithms import provenance
 
 
 def main(name: str) -> None:

@@ -13,8 +13,8 @@ import time
 import jax
 
 import loa
+from loa.architectures import LearnedNetworkTraining
 from loa.experiments import get
-from loa.learned import LearnedNetworkTraining
 from loa.learning import langevin_support, posterior_on, prior_on
 
 SIZES = (3, 30, 1000)

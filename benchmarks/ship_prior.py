@@ -13,8 +13,8 @@ import jax
 
 import loa
 from loa.algorithms.algorithm import Stack
-from loa.origin import commit, versions
-from loa.pipeline.prior import WeightedPrior, sample_prior
+from loa.run.prior import WeightedPrior, sample_prior
+from loa.storage.provenance import commit, versions
 
 PRIORS = Path(loa.__file__).parent / "weights" / "priors"
 CANDIDATES = 20

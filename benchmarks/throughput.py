@@ -11,7 +11,7 @@ jax.config.update("jax_enable_x64", True)
 from timing import best_seconds, matrix_product_rate, show  # noqa: E402
 
 import loa  # noqa: E402
-from loa.learned import LearnedQuadratics  # noqa: E402
+from loa.architectures import LearnedQuadratics  # noqa: E402
 
 NUM_PROBLEMS, HORIZON, DIMENSION = 1000, 500, 200
 OPERATIONS = 2 * (3 * 10 + 3 * 10 * 10 + 10 * 1)

@@ -5,9 +5,9 @@ import dataclasses
 import numpy as np
 import xarray
 
-from loa import measures
 from loa.certificates import Mean, PosteriorMean, Probability, Quantile, reference_certificates, tight_band
-from loa.results import Results
+from loa.results.run_results import Results
+from loa.statistics import measures
 
 FUNCTIONALS = {"stopping_time": 600.0, "contraction_factor": 1.0, "oracle_calls": 1200.0}
 SPEEDS = {"learned": 60.0, "FISTA with restart": 220.0, "FISTA": 560.0, "a third method": 400.0}

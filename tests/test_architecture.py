@@ -1,30 +1,20 @@
 """The shape of the code base: imports point one way, files stay small, linters are content."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import loa
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "loa"
 
-ORDER = (
-    "systems", "jaxprs", "timing", "progress", "mappings",
-    "files", "checkpoint", "unfinished", "origin",
-    "problems", "networks", "algorithms", "learned", "kernels", "optimal",
-    "functionals", "job", "engine", "admission", "evaluation",
-    "measures",
-    "tuning",
-    "interop",
-    "comparison",
-    "certificates",
-    "learning",
-    "saving", "results", "figures", "report",
-    "experiments", "pipeline", "cli", "__main__",
-)  # fmt: skip
-"""Every part may import from those before it."""
+ROOMS = re.findall(r"^    (\w+)  +\S", loa.__doc__ or "", flags=re.M)
+"""The rooms of the house in their order, as the package itself states it."""
 
 
 def part(path):
@@ -43,10 +33,24 @@ def imported_parts(path):
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_one_way(path):
-    if part(path) == "__init__":
+    if part(path) in ("__init__", "__main__"):
         return
     for imported in imported_parts(path):
-        assert ORDER.index(imported) <= ORDER.index(part(path)), f"{path} imports {imported}"
+        assert ROOMS.index(imported) <= ROOMS.index(part(path)), f"{path} imports {imported}"
+
+
+def test_the_rooms_are_those_that_are_stated():
+    found = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert found - {"__init__", "__main__"} == set(ROOMS)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nothing_of_loa_is_imported_dynamically(path):
+    """An import that is not written as one would be hidden from the test above."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            assert called.split(".")[-1] not in ("import_module", "__import__"), f"{path}:{node.lineno}"
 
 
 def test_files_stay_small_and_are_named_for_what_they_are():

@@ -10,9 +10,19 @@ import runs
 from matplotlib.text import Text
 
 from loa.certificates import Band
-from loa.figures import distribution, draw_all, evolution, labels, panels, profile, regressions, restored, style
-from loa.figures.histogram import histogram
-from loa.figures.histogram_drawing import legend_text, rounded_up
+from loa.presentation.figures import (
+    distribution,
+    draw_all,
+    evolution,
+    labels,
+    panels,
+    profile,
+    regressions,
+    restored,
+    style,
+)
+from loa.presentation.figures.histogram import histogram
+from loa.presentation.figures.histogram_drawing import legend_text, rounded_up
 
 LONG_NAMES = [
     "learned",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loa.files import write_json, write_whole
+from loa.storage.files import write_json, write_whole
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path):

@@ -7,7 +7,7 @@ from classes import Bowls, LeastSquares
 from scipy import stats
 
 import loa
-from loa import kernels
+from loa.trajectory import kernels
 
 KEY = jax.random.key(9)
 

@@ -11,9 +11,9 @@ import pytest
 from classes import Backtracking, Bowls, DictBowls, LeastSquares, Noisy
 
 import loa
-from loa import engine
-from loa.kernels import trajectory_key
 from loa.problems.problem_class import seen_from
+from loa.trajectory import engine
+from loa.trajectory.kernels import trajectory_key
 
 KEY = jax.random.key(7)
 FUNCTIONALS = (

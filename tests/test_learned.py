@@ -17,12 +17,18 @@ from scipy.fft import dctn
 from test_networks import in_numpy
 
 import loa
-from loa import learned
-from loa.learned import DenseCurvature, DiagonalCurvature, LearnedProximalNewton, LearnedQuasiNewton, LowRankCurvature
-from loa.learned.cosines import Cosines
-from loa.learned.proximal_newton import factor_of
+from loa import architectures as learned
+from loa.architectures import (
+    DenseCurvature,
+    DiagonalCurvature,
+    LearnedProximalNewton,
+    LearnedQuasiNewton,
+    LowRankCurvature,
+)
+from loa.architectures.coordinate_network import CoordinateNetwork
+from loa.architectures.cosines import Cosines
+from loa.architectures.proximal_newton import factor_of
 from loa.learning import average_curvature, first_step
-from loa.networks import CoordinateNetwork
 from loa.problems import ImageRestoration, Lasso, NetworkTraining, Quadratics, Rosenbrock, StochasticNetworkTraining
 from loa.problems.image_operators import differences, differences_adjoint
 from loa.problems.images import Restoration

@@ -333,8 +333,8 @@ def test_the_support_of_the_prior_satisfies_the_constraint(trained, found, suppo
 
 
 def test_parameters_that_are_not_free_are_common_to_the_support():
-    curvature = loa.learned.DiagonalCurvature(jnp.asarray([1.0, 2.0, 3.0]))
-    algorithm = loa.learned.LearnedQuasiNewton(curvature, log_floor=-2.0, log_damping=-2.0, power=0.5)
+    curvature = loa.architectures.DiagonalCurvature(jnp.asarray([1.0, 2.0, 3.0]))
+    algorithm = loa.architectures.LearnedQuasiNewton(curvature, log_floor=-2.0, log_damping=-2.0, power=0.5)
     quadratics = loa.problems.Quadratics(dimension=3)
     setting = dict(criterion=loa.loss_below(1e-3), horizon=50, key=KEY)
     found = langevin_support(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from loa import measures
+from loa.statistics import measures
 
 RNG = np.random.default_rng(5)
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import loa
-from loa.learned import LearnedQuadratics
-from loa.networks import CoordinateNetwork
+from loa.architectures import LearnedQuadratics
+from loa.architectures.coordinate_network import CoordinateNetwork
 from loa.problems import Quadratics
 
 KEY = jax.random.key(6)

@@ -10,11 +10,11 @@ from rich.console import Console
 
 import loa
 from loa.experiments.experiment import Experiment, Prior, Quick
-from loa.experiments.own import experiment_for, from_file
-from loa.pipeline import Order, carry_out
-from loa.pipeline.directory import OccupiedError
-from loa.pipeline.prior import WeightedPrior, shipped_prior
-from loa.results import Results
+from loa.experiments.from_file import experiment_for, from_file
+from loa.results.run_results import Results
+from loa.run import Order, carry_out
+from loa.run.directory import OccupiedError
+from loa.run.prior import WeightedPrior, shipped_prior
 
 SIZES = {"prior": 30, "posterior": 60, "validation": 10, "held-out": 80, "test": 40}
 
@@ -73,7 +73,7 @@ def finished(tmp_path_factory):
 
 def test_a_network_goes_through_the_pipeline_as_a_whole(tmp_path):
     """Nothing in it is a single number, so that all of its weights vary in the prior, a little."""
-    networks = {"loa": learn, "paper": lambda lesson: loa.learned.LearnedQuadratics(key=lesson.key)}
+    networks = {"loa": learn, "paper": lambda lesson: loa.architectures.LearnedQuadratics(key=lesson.key)}
     order = Order(small(learned=networks), "paper", how="paper")
     carry_out(order, tmp_path, QUIET)
     first, last = (WeightedPrior.load(tmp_path / "prior.eqx").stack[place] for place in (0, -1))
@@ -133,7 +133,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_others(finished, tmp_p
 
 
 def test_an_interrupted_run_goes_on_where_it_was(finished, tmp_path, monkeypatch):
-    from loa.pipeline import run as stages
+    from loa.run import run as stages
 
     def interrupted(*_):
         raise KeyboardInterrupt

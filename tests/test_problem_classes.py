@@ -12,11 +12,11 @@ import scipy.optimize
 from PIL import Image
 
 import loa
-from loa import optimal
 from loa.problems import image_operators as operators
 from loa.problems import photographs
 from loa.problems.network_training import _without_replacement
 from loa.problems.problem_class import MissingOracle
+from loa.trajectory import optimal_losses as optimal
 
 SMALL = (24, 18)
 CLASSES = {
@@ -73,7 +73,7 @@ def ask(name, question):
 
 @cache
 def problems_with_optima(name):
-    return in_numpy(loa.problems.with_optimal_losses(a_class(name), some_problems(name)))
+    return in_numpy(loa.with_optimal_losses(a_class(name), some_problems(name)))
 
 
 @cache
@@ -236,7 +236,7 @@ def test_lasso_agrees_with_scikit_learn():
 
     lasso = a_class("lasso")
     problems = in_numpy(lasso.draw(jax.random.key(2), 20))
-    found = loa.problems.optimal_losses(lasso, problems)
+    found = loa.optimal_losses(lasso, problems)
     assert (found.error <= 2e-13 * found.loss).all()
     for index in range(20):
         problem = pick(problems, index)
@@ -565,7 +565,7 @@ def test_unknown_optimal_losses_are_an_error():
             functionals=[loa.ContractionFactor()],
         )  # fmt: skip
     known = loa.problems.Quadratics(dimension=3).draw(KEY, 2)
-    assert loa.problems.with_optimal_losses(loa.problems.Quadratics(dimension=3), known) is known
+    assert loa.with_optimal_losses(loa.problems.Quadratics(dimension=3), known) is known
 
 
 @pytest.fixture
@@ -573,7 +573,7 @@ def lasso_cached(own_cache, monkeypatch):
     """Twenty problems whose optimal losses are in the cache, in two files; solving again is counted."""
     lasso = a_class("lasso")
     problems = in_numpy(lasso.draw(jax.random.key(2), 20))
-    found = loa.problems.optimal_losses(lasso, problems)
+    found = loa.optimal_losses(lasso, problems)
     solve, solved = optimal._solve, []
     monkeypatch.setattr(optimal, "_solve", lambda *arguments: solved.append(1) or solve(*arguments))
     assert len(list(own_cache.glob("*.npz"))) == 2
@@ -582,9 +582,9 @@ def lasso_cached(own_cache, monkeypatch):
 
 def test_optimal_losses_are_remembered(lasso_cached):
     lasso, problems, found, solved = lasso_cached
-    np.testing.assert_array_equal(loa.problems.optimal_losses(lasso, problems).loss, found.loss)
+    np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
     first = pick(problems, slice(16))
-    np.testing.assert_array_equal(loa.problems.optimal_losses(lasso, first).loss, found.loss[:16])
+    np.testing.assert_array_equal(loa.optimal_losses(lasso, first).loss, found.loss[:16])
     assert not solved
 
 
@@ -592,9 +592,9 @@ def test_other_problems_are_not_confused(lasso_cached):
     lasso, problems, _, solved = lasso_cached
     moved = problems.target.copy()
     moved[0, 0] += 1e-9
-    loa.problems.optimal_losses(lasso, problems._replace(target=moved))
+    loa.optimal_losses(lasso, problems._replace(target=moved))
     assert len(solved) == 1
-    loa.problems.optimal_losses(loa.problems.Lasso(seed=1), problems)
+    loa.optimal_losses(loa.problems.Lasso(seed=1), problems)
     assert len(solved) == 3
 
 
@@ -616,7 +616,7 @@ def test_a_damaged_cache_is_not_trusted(lasso_cached, own_cache, damage):
             np.savez(path, loss=np.zeros(3), error=np.zeros(3))
         else:
             np.savez(path, loss=np.ones(16), error=np.ones(16))
-    np.testing.assert_array_equal(loa.problems.optimal_losses(lasso, problems).loss, found.loss)
+    np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
     assert len(solved) == 2
 
 
@@ -624,21 +624,21 @@ def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("LOA_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.warns(UserWarning, match="could not be kept"):
-        loa.problems.optimal_losses(a_class("lasso"), some_problems("lasso"))
+        loa.optimal_losses(a_class("lasso"), some_problems("lasso"))
 
 
 def test_inaccurate_optimal_losses_are_an_error(monkeypatch):
     monkeypatch.setattr(optimal, "_solve", lambda own, batch: (None, np.ones(16), np.full(16, 1e-3)))
     with pytest.raises(ArithmeticError, match=r"problem 0 of this Lasso was found only to within 1\.0e-03"):
-        loa.problems.optimal_losses(a_class("lasso"), some_problems("lasso"))
+        loa.optimal_losses(a_class("lasso"), some_problems("lasso"))
 
 
 def test_optimal_losses_of_float32_problems_are_computed_in_float64():
     with jax.enable_x64(False):
         lasso = loa.problems.Lasso()
         problems = lasso.draw(KEY, 3)
-        found = loa.problems.optimal_losses(lasso, problems)
-        carried = loa.problems.with_optimal_losses(lasso, problems).optimal_loss
+        found = loa.optimal_losses(lasso, problems)
+        carried = loa.with_optimal_losses(lasso, problems).optimal_loss
     assert found.loss.dtype == np.float64
     assert (found.error <= 2e-13 * found.loss).all()
     assert carried.dtype == jnp.float32

@@ -14,11 +14,11 @@ import plotly.graph_objects
 import pytest
 import runs
 
-import loa.report
-from loa.report import quantities, write_report
-from loa.report.figure import Figure
-from loa.report.plots import figures
-from loa.report.verdict import contests, headline
+import loa.presentation.report
+from loa.presentation.report import quantities, write_report
+from loa.presentation.report.figure import Figure
+from loa.presentation.report.plots import figures
+from loa.presentation.report.verdict import contests, headline
 
 EVIL = '<b>&"evil"</b> %{x} </script><script>window.evil = 1</script>'
 LONG = "Nesterov_accelerated_gradient_with_a_name_that_goes_on_and_on_and_cannot_be_broken_anywhere_at_all"
@@ -268,7 +268,7 @@ def contrast(first, second):
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_colours_can_be_told_from_the_ground(theme):
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    style = (Path(loa.report.__file__).parent / "report.css").read_text()
+    style = (Path(loa.presentation.report.__file__).parent / "report.css").read_text()
     colors = {name: pair.split(", ")[theme] for name, pair in re.findall(r"--([\w-]+): light-dark\((.+?)\)", style)}
     for name in ("ink", "muted", "link", "good", "bad", "certified", "paper"):
         for ground in ("page", "panel"):

@@ -9,8 +9,8 @@ import pytest
 
 import loa
 from loa.experiments import running_example
-from loa.experiments import running_example_theory as theory
 from loa.experiments.experiment import Lesson
+from loa.experiments.running_example import theory
 
 M, L = 1.0, 10.0
 CURVATURES = np.linspace(M, L, 20_001)
@@ -71,7 +71,7 @@ def test_long_horizons_tend_to_the_worst_case():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_claim_holds(seed):
-    claims = running_example.claims(loa.experiments.get("running-example"), jax.random.key(seed))
+    claims = running_example.measured_claims(loa.experiments.get("running-example"), jax.random.key(seed))
     assert len(claims) == 19
     for claim in claims:
         assert claim.holds, claim
@@ -81,7 +81,7 @@ def test_a_wrong_claim_is_noticed():
     """The check of the claims can fail: with the paper's criterion at another tolerance it does."""
     setting = loa.experiments.get("running-example")
     wrong = dataclasses.replace(setting, criterion=loa.distance_below(2e-3))
-    claims = running_example.claims(wrong, jax.random.key(0))
+    claims = running_example.measured_claims(wrong, jax.random.key(0))
     assert not all(claim.holds for claim in claims)
 
 

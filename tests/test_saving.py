@@ -10,10 +10,10 @@ from classes import Bowls
 from rich.console import Console
 
 import loa
+from loa.architectures import DenseCurvature, LearnedLasso, LearnedQuadratics, LearnedQuasiNewton
 from loa.experiments.experiment import Experiment, Lesson
-from loa.experiments.lessons import trained, tuned, unrolled
-from loa.experiments.schooling import school
-from loa.learned import DenseCurvature, LearnedLasso, LearnedQuadratics, LearnedQuasiNewton
+from loa.experiments.recipes import trained, tuned, unrolled
+from loa.run.training import school
 
 KEY = jax.random.key(0)
 SPACE = {"step_size": (0.1, 1.8), "momentum": (0.0, 0.9)}
@@ -59,7 +59,10 @@ def test_an_option_that_came_later_has_its_default(tmp_path, monkeypatch):
     path, algorithm = tmp_path / "algorithm.eqx", LearnedLasso(key=jax.random.key(0))
     fields = dataclasses.fields
     with monkeypatch.context() as patch:
-        patch.setattr("loa.saving.dataclasses.fields", lambda node: [f for f in fields(node) if f.name != "as_printed"])
+        patch.setattr(
+            "loa.storage.saved_algorithms.dataclasses.fields",
+            lambda node: [f for f in fields(node) if f.name != "as_printed"],
+        )
         loa.save(path, algorithm)
     assert eqx.tree_equal(loa.load(path), algorithm)
 
@@ -69,7 +72,7 @@ def test_a_file_of_another_version_is_refused(tmp_path, monkeypatch):
     loa.save(path, loa.HeavyBall(0.1, 0.9))
     kept = [field for field in dataclasses.fields(loa.HeavyBall) if field.name != "momentum"]
     with monkeypatch.context() as patch:
-        patch.setattr("loa.saving.dataclasses.fields", lambda node: kept)
+        patch.setattr("loa.storage.saved_algorithms.dataclasses.fields", lambda node: kept)
         loa.save(path, loa.HeavyBall(0.1, 0.9))
     with pytest.raises(ValueError, match="another version of loa: its HeavyBall has no momentum"):
         loa.load(path)

@@ -8,9 +8,10 @@ from classes import LeastSquares
 from numpy.testing import assert_allclose
 
 import loa
-from loa import admission, evaluation
-from loa.jaxprs import waiting
-from loa.systems import solve_positive
+from loa.algorithms.linear_systems import solve_positive
+from loa.trajectory import checks as admission
+from loa.trajectory import evaluation
+from loa.trajectory.jaxprs import waiting
 
 KEY = jax.random.key(0)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loa.timing import ROUNDS, best_in_turn
+from loa.statistics.timing import ROUNDS, best_in_turn
 
 
 def clocks(**readings):

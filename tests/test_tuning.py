@@ -6,9 +6,8 @@ import pytest
 from classes import Bowls, LeastSquares
 
 import loa
-from loa.experiments import running_example
-from loa.experiments import running_example_theory as theory
-from loa.tuning import Interval
+from loa.experiments.running_example import claims, theory
+from loa.learning import Interval
 
 M, L = 1.0, 10.0
 KEY = jax.random.key(1)
@@ -20,9 +19,9 @@ OPTIONS = dict(criterion=loa.distance_below(1e-3), horizon=200, key=KEY)
 ONE_STEP = OPTIONS | dict(horizon=1)
 
 RUNNING_EXAMPLE = {
-    "squared": (running_example.relative_squared_error, theory.best_step_squared(M, L)),
-    "absolute": (running_example.relative_error, theory.best_step_absolute(M, L)),
-    "squared from zero": (running_example.squared_error, theory.best_step_squared_from_zero(M, L)),
+    "squared": (claims.relative_squared_error, theory.best_step_squared(M, L)),
+    "absolute": (claims.relative_error, theory.best_step_absolute(M, L)),
+    "squared from zero": (claims.squared_error, theory.best_step_squared_from_zero(M, L)),
 }
 
 
@@ -42,7 +41,7 @@ def test_the_optimal_steps_of_the_running_example(case):
 
 def test_the_worst_case_step():
     """The largest relative error over all problems is minimized by 2 / (m + L)."""
-    functional = loa.Gap(step=1, gap=running_example.relative_error)
+    functional = loa.Gap(step=1, gap=claims.relative_error)
     space = {"step_size": (0.01, 0.6)}
     tuned = loa.tune(loa.GradientDescent, space, EXAMPLE, EVENLY, functional=functional, measure=np.max, **ONE_STEP)
     assert tuned.parameters["step_size"] == pytest.approx(theory.worst_case_step(M, L), rel=2e-3)
@@ -121,7 +120,7 @@ def test_the_edge_of_a_range_is_warned_of():
     with pytest.warns(UserWarning, match=r"the best step_size, 0\.1, lies at the edge"):
         loa.tune_by_gradient(
             loa.GradientDescent, {"step_size": (0.01, 0.1)}, EXAMPLE, EVENLY, key=KEY, horizon=1,
-            functional=loa.Gap(step=1, gap=running_example.relative_squared_error),
+            functional=loa.Gap(step=1, gap=claims.relative_squared_error),
         )  # fmt: skip
 
 

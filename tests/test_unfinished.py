@@ -13,9 +13,10 @@ import pytest
 from classes import Bowls
 
 import loa
-from loa import engine, unfinished
 from loa.algorithms.algorithm import stack
-from loa.checkpoint import recognizable
+from loa.storage import resuming as unfinished
+from loa.storage.checkpoint import recognizable
+from loa.trajectory import engine
 
 KEY = jax.random.key(0)
 BOWLS = Bowls()
@@ -97,7 +98,8 @@ jax.config.update("jax_num_cpu_devices", 2)
 jax.config.update("jax_enable_x64", True)
 import numpy as np
 import loa
-from loa import engine, unfinished
+from loa.trajectory import engine
+from loa.storage import resuming as unfinished
 from classes import Bowls
 
 unfinished.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3

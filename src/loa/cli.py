@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from .algorithms.algorithm import Algorithm
     from .experiments.experiment import Experiment
-    from .pipeline import Order
-    from .results import Results
+    from .results.run_results import Results
+    from .run import Order
 
 app = typer.Typer(
     help="Learnable optimization algorithms: how optimizers behave on distributions of problems.",
@@ -62,7 +62,7 @@ def run(
     directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
     from rich.console import Console
 
-    from .pipeline import Order
+    from .run import Order
 
     console = Console(highlight=False, soft_wrap=True)
     try:
@@ -78,8 +78,8 @@ def run(
 
 
 def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: Console) -> None:
-    from .pipeline import carry_out
-    from .saving import shipped
+    from .run import carry_out
+    from .storage.saved_algorithms import shipped
 
     if order.pretrained and order.weights not in shipped():
         _fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
@@ -96,9 +96,9 @@ def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: 
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
     """Draw the figures and write the report of a finished run again."""
-    from .figures import draw_all
-    from .report import write_report
-    from .results import Results
+    from .presentation.figures import draw_all
+    from .presentation.report import write_report
+    from .results.run_results import Results
 
     try:
         results = Results.load(directory)
@@ -128,7 +128,7 @@ def train(
     from rich.console import Console
 
     from .experiments.experiment import Lesson
-    from .experiments.schooling import school
+    from .run.training import school
 
     lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
     if lesson.interrupted and not resume:
@@ -168,7 +168,7 @@ def compare(
     import jax
     from rich.console import Console
 
-    from .comparison import compare
+    from .statistics.comparison import compare
 
     draw_key, run_key = jax.random.split(jax.random.key(seed))
     count, steps = problems or setting.sizes["test"], horizon or setting.horizon
@@ -209,14 +209,14 @@ def _check_way(setting: Experiment, how: str) -> None:
 
 def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
     """What can be compared: the learned algorithms that ship with loa, "learned" being ours, and the baselines."""
-    from .saving import load, shipped
+    from .storage.saved_algorithms import load, shipped
 
     names = {"learned": setting.name} | {f"{setting.name}-{how}": f"{setting.name}-{how}" for how in setting.learned}
     return {name: load(file) for name, file in names.items() if file in shipped()} | dict(setting.baselines)
 
 
 def _own(path: Path) -> Experiment:
-    from .experiments.own import from_file
+    from .experiments.from_file import from_file
 
     try:
         return from_file(path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import write_whole
+from ..storage.files import write_whole
 from .verdict import Verdict, verify
 
 UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,4 +35,7 @@ def get(name: str) -> Experiment:
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    return import_module(f".{name.replace('-', '_')}", __name__).experiment()
+    from . import images, lasso, network, quadratics, running_example, stochastic_network
+
+    modules = (quadratics, images, lasso, network, stochastic_network, running_example)
+    return dict(zip(DESCRIPTIONS, modules, strict=True))[name].experiment()

@@ -13,19 +13,19 @@ import numpy as np
 
 from ..algorithms import FISTA, LBFGS, Adam, HeavyBall
 from ..algorithms.algorithm import Algorithm
-from ..kernels import trajectories
-from ..learned import (
+from ..architectures import (
     DenseCurvature,
     LearnedProximalNewton,
     LearnedQuadratics,
     LearnedQuasiNewton,
     LearnedStochasticNewton,
 )
-from ..learned.proximal_newton import factor_of
+from ..architectures.proximal_newton import factor_of
 from ..learning import OneStepContraction, average_curvature, first_step
-from ..tuning import Interval
+from ..learning.tuning import Interval
+from ..trajectory.kernels import trajectories
 from .experiment import Lesson
-from .lessons import trained, tuned
+from .recipes import trained, tuned
 
 LARGEST_DENSE = 500
 """Coordinates up to which a dense curvature is learned; beyond, a network treats every coordinate alike."""

@@ -14,17 +14,17 @@ import jax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..functionals import Functional
-from ..optimal import with_optimal_losses
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
+from ..trajectory.functionals import Functional
+from ..trajectory.optimal_losses import with_optimal_losses
 
 if TYPE_CHECKING:
     import xarray
     from rich.console import Console
 
-    from ..results import Results
+    from ..results.run_results import Results
 
 ROLES = ("training", "prior", "posterior", "validation", "test", "held-out", "fresh")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import jax
 
 from ..algorithms import LBFGS, Algorithm, ConjugateGradient, NesterovAcceleratedGradient
-from ..functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
-from ..learned import CompactImages, LearnedImages, LearnedSpectralQuasiNewton
+from ..architectures import CompactImages, LearnedImages, LearnedSpectralQuasiNewton
 from ..learning import Objective, OneStepContraction, OverSegments
 from ..problems import ImageRestoration
 from ..problems.criterion import gradient_norm_below
 from ..problems.gaps import loss_gap
+from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
 from .experiment import Experiment, Lesson, Prior, Quick
-from .lessons import trained, tuned
-from .restorations import restored_images
+from .recipes import trained, tuned
+from .restored_images import restored_images
 
 
 def experiment() -> Experiment:
@@ -44,7 +44,7 @@ def experiment() -> Experiment:
         notes=(
             "All problems are cut from one pool of photographs: the certificates speak of further crops of these, and "
             "not of new photographs.",
-            "Optimal losses were computed to a proven accuracy; see `loa.problems.optimal_losses`.",
+            "Optimal losses were computed to a proven accuracy; see `loa.optimal_losses`.",
         ),
         pictures=restored_images,
         learned={"loa": learn, "paper": learn_as_paper, "compact": learn_compact},

@@ -5,15 +5,15 @@ from __future__ import annotations
 import jax
 
 from ..algorithms import FISTA, ProximalGradient
-from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import LearnedLasso, LearnedProximalNewton
-from ..learned.proximal_newton import factor_of
+from ..architectures import LearnedLasso, LearnedProximalNewton
+from ..architectures.proximal_newton import factor_of
 from ..learning import OneStepContraction, average_curvature, first_step
 from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
 from ..problems.gaps import loss_gap
+from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
 from .experiment import Experiment, Lesson, Prior, Quick
-from .lessons import trained, tuned
+from .recipes import trained, tuned
 
 
 def experiment() -> Experiment:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import jax
 
 from ..algorithms import LBFGS, Adam, Algorithm, ConjugateGradient
-from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import DenseCurvature, LearnedNetworkTraining, LearnedQuasiNewton
+from ..architectures import DenseCurvature, LearnedNetworkTraining, LearnedQuasiNewton
 from ..problems import NetworkTraining
 from ..problems.criterion import gradient_norm_below, loss_below
 from ..problems.gaps import loss
-from .curves import fitted_curves
+from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
 from .experiment import Experiment, Lesson, Quick
-from .lessons import curvature_near_solutions, trained, tuned, unrolled
+from .fitted_curves import fitted_curves
+from .recipes import curvature_near_solutions, trained, tuned, unrolled
 
 
 def experiment() -> Experiment:

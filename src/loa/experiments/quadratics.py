@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..algorithms import LBFGS, Algorithm, ConjugateGradient, HeavyBall, NesterovAcceleratedGradient
-from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import DiagonalCurvature, LearnedQuadratics, LearnedQuasiNewton
+from ..architectures import DiagonalCurvature, LearnedQuadratics, LearnedQuasiNewton
 from ..learning import average_curvature
 from ..problems import Quadratics
 from ..problems.criterion import gradient_norm_below, loss_below
 from ..problems.gaps import loss
+from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
 from .experiment import Experiment, Lesson, Quick
-from .lessons import trained, tuned, unrolled
+from .recipes import trained, tuned, unrolled
 
 
 def experiment() -> Experiment:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax
 
 from ..algorithms import SGD, Adam
-from ..functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..learned import LearnedStochasticNewton, LearnedStochasticTraining, LowRankCurvature
+from ..architectures import LearnedStochasticNewton, LearnedStochasticTraining, LowRankCurvature
 from ..problems import StochasticNetworkTraining
 from ..problems.criterion import loss_below
-from .curves import fitted_curves
+from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
 from .experiment import Experiment, Lesson, Prior, Quick
-from .lessons import curvature_near_solutions, trained, tuned
+from .fitted_curves import fitted_curves
+from .recipes import curvature_near_solutions, trained, tuned
 
 
 def experiment() -> Experiment:

@@ -18,3 +18,6 @@ from .training import Trained as Trained
 from .training import as_objective as as_objective
 from .training import imitate as imitate
 from .training import train as train
+from .tuning import Interval as Interval
+from .tuning import tune as tune
+from .tuning import tune_by_gradient as tune_by_gradient

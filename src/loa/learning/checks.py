@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
-from ..functionals import End, Functional, Record
 from ..problems import gaps
+from ..trajectory.functionals import End, Functional, Record
 
 Report = Callable[["Check"], None]
 

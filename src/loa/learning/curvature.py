@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..kernels import trajectories
 from ..problems.problem_class import ProblemClass
+from ..trajectory.kernels import trajectories
 
 LARGEST = 3000
 """Coordinates of a point: the matrix then takes 72 MB."""

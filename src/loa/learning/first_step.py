@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..kernels import initial, semigroup, trajectory_key
-from ..learned.first_step import FirstStep
+from ..architectures.first_step import FirstStep
 from ..problems.problem_class import ProblemClass, check_key, count_problems
+from ..trajectory.kernels import initial, semigroup, trajectory_key
 
 
 def first_step(

@@ -14,11 +14,11 @@ import optax
 from jaxtyping import Array, Bool, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..evaluation import Performance, evaluate
-from ..functionals import Functional, Indicator, StoppingTime
-from ..kernels import in_precision_of_problems
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..trajectory.evaluation import Performance, evaluate
+from ..trajectory.functionals import Functional, Indicator, StoppingTime
+from ..trajectory.kernels import in_precision_of_problems
 from .learner import Learner, Recipe, advance
 from .objective import Objective
 from .training import as_objective

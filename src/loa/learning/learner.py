@@ -11,11 +11,11 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
-from ..functionals import Functional
-from ..job import where
-from ..kernels import initial
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
+from ..trajectory.functionals import Functional
+from ..trajectory.job import where
+from ..trajectory.kernels import initial
 from .objective import Objective, OverSegments, Segment, Slot
 
 

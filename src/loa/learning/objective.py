@@ -11,13 +11,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
-from ..functionals import End, Functional, Record
-from ..kernels import transition
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.gaps import norm
 from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import ProblemClass
+from ..trajectory.functionals import End, Functional, Record
+from ..trajectory.kernels import transition
 
 
 class OneStepContraction(Functional):

@@ -15,13 +15,13 @@ import optax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..checkpoint import Checkpoint, fingerprint, recognizable
-from ..evaluation import evaluate
-from ..functionals import Functional, Indicator, StoppingTime
-from ..kernels import in_precision_of_problems
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
-from ..progress import printed
+from ..storage.checkpoint import Checkpoint, fingerprint, recognizable
+from ..trajectory.evaluation import evaluate
+from ..trajectory.functionals import Functional, Indicator, StoppingTime
+from ..trajectory.kernels import in_precision_of_problems
+from ..trajectory.progress import printed
 from .checks import Check, Glance, History, LossChange, Report
 from .learner import Learner, Recipe, Tally, advance
 from .objective import Imitation, Objective, OneStepContraction, OverSegments

@@ -1,8 +1,5 @@
 """Problem classes: distributions of optimization problems, their oracles and solution criteria."""
 
-from importlib import import_module
-from typing import Any
-
 from . import gaps as gaps
 from .computed_optimum import ComputedOptimum as ComputedOptimum
 from .given import FromFunctions as FromFunctions
@@ -17,10 +14,3 @@ from .quadratics import Quadratics as Quadratics
 from .rosenbrock import Rosenbrock as Rosenbrock
 from .running_example import OutlierMixture as OutlierMixture
 from .running_example import RunningExample as RunningExample
-
-
-def __getattr__(name: str) -> Any:
-    """Optimal losses are computed by algorithms, which build on problems: they are looked up when asked for."""
-    if name in ("OptimalLosses", "optimal_losses", "with_optimal_losses"):
-        return getattr(import_module("loa.optimal"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,8 @@
-"""Convex problem classes whose smallest loss no formula gives; `loa.optimal` computes it."""
+"""Convex problem classes whose smallest loss no formula gives; `loa.trajectory.optimal_losses` computes it."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from importlib import import_module
 from typing import Any
 
 import jax.numpy as jnp
@@ -28,13 +27,9 @@ class ComputedOptimum(ProblemClass):
         if problem.optimal_loss is None:
             raise MissingOracle(
                 f"the optimal losses of these {type(self).__name__} problems are not known yet; compute them first: "
-                "`problems = loa.problems.with_optimal_losses(problem_class, problems)`."
+                "`problems = loa.with_optimal_losses(problem_class, problems)`."
             )
         return problem.optimal_loss
 
     def optimal_accuracy(self, problem: Any) -> Scalar:
         return attainable_accuracy(self.optimal_loss(problem))
-
-    def solution(self, problem: Any) -> Any:
-        """A minimizer, computed each time by thousands of steps: not something to ask for along a trajectory."""
-        return import_module("loa.optimal").solve(self, problem)[0]  # by algorithms, which build on problems

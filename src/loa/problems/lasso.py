@@ -27,7 +27,7 @@ class Lasso(ComputedOptimum):
     A is drawn once from U(-½, ½); \(b \sim N(\mu, C^\top C)\) with μ and C drawn once from U(-5, 5); λ is uniform on
     its range. The start is one draw from \(U(-100, 100)^d\), the same for every problem.
 
-    >>> from loa.problems import with_optimal_losses
+    >>> from loa import with_optimal_losses
     >>> lasso = Lasso(rows=6, columns=9)
     >>> problems = with_optimal_losses(lasso, lasso.draw(jax.random.key(0), 3))
     >>> problems.optimal_loss.shape

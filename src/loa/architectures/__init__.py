@@ -1,0 +1,18 @@
+"""Learned algorithms: those of the paper's five experiments, and better ones."""
+
+from .coordinate_network import CoordinateNetwork as CoordinateNetwork
+from .curvature import Curvature as Curvature
+from .curvature import DenseCurvature as DenseCurvature
+from .curvature import DiagonalCurvature as DiagonalCurvature
+from .curvature import LowRankCurvature as LowRankCurvature
+from .first_step import FirstStep as FirstStep
+from .images import CompactImages as CompactImages
+from .images import LearnedImages as LearnedImages
+from .lasso import LearnedLasso as LearnedLasso
+from .network import LearnedNetworkTraining as LearnedNetworkTraining
+from .proximal_newton import LearnedProximalNewton as LearnedProximalNewton
+from .quadratics import LearnedQuadratics as LearnedQuadratics
+from .quasi_newton import LearnedQuasiNewton as LearnedQuasiNewton
+from .spectral import LearnedSpectralQuasiNewton as LearnedSpectralQuasiNewton
+from .stochastic_network import LearnedStochasticTraining as LearnedStochasticTraining
+from .stochastic_newton import LearnedStochasticNewton as LearnedStochasticNewton

@@ -1,0 +1,163 @@
+"""Your own problem as an experiment: what a problem class does not say is filled in with something sensible.
+
+A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
+`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson).
+A file with an `experiment`, a finished `Experiment`, decides everything itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..algorithms import FISTA, LBFGS, ConjugateGradient, ProximalGradient
+from ..algorithms.algorithm import Algorithm
+from ..problems import gaps
+from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
+from ..problems.problem_class import ProblemClass
+from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
+from .defaults import learn_proximal, learn_smooth, learn_stochastic, tuned_adam, tuned_heavy_ball
+from .experiment import Experiment, Learn, Prior, Quick
+
+SIZES = {"prior": 250, "posterior": 500, "validation": 250, "held-out": 2000, "test": 250}
+REDUCTION = 1e-5
+"""Where no criterion is given: the gap has fallen to this share of its median at the start."""
+
+MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn")
+
+
+def from_file(path: Path) -> Experiment:
+    """The experiment that a file defines. Switches JAX to float64, as all experiments do."""
+    jax.config.update("jax_enable_x64", True)
+    module = _imported(path)
+    if hasattr(module, "experiment"):
+        found = module.experiment() if callable(module.experiment) else module.experiment
+        if not isinstance(found, Experiment):
+            raise ValueError(f"`experiment` in {path} must be a loa.experiments.Experiment, got {found!r}.")
+        return found
+    given = {name: getattr(module, name) for name in MAY_DEFINE if hasattr(module, name)}
+    return experiment_for(_problem_class(module, path), name=path.stem, **given)
+
+
+def experiment_for(
+    problem_class: ProblemClass,
+    *,
+    name: str,
+    criterion: Criterion | None = None,
+    horizon: int | None = None,
+    baselines: Mapping[str, Algorithm] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    learn: Learn | None = None,
+) -> Experiment:
+    """An experiment on a problem class, with defaults for all that is not given.
+
+    They depend on what the class knows: learned curvature and L-BFGS for smooth problems, a proximal Newton method and
+    FISTA where there is a `prox`, preconditioned descent and Adam where there is a `stochastic_loss`.
+    """
+    stochastic, proximal = _overrides(problem_class, "stochastic_loss"), _overrides(problem_class, "prox")
+    if proximal and not _overrides(problem_class, "smoothness"):
+        raise ValueError(
+            f"{type(problem_class).__name__} has a prox, so that algorithms need a step size: define "
+            "`def smoothness(self, problem)` in it, a Lipschitz constant of the gradient of the smooth part."
+        )
+    if stochastic and criterion is None:
+        raise ValueError(
+            f"{type(problem_class).__name__} has a stochastic loss, for which no criterion fits all: define one in the "
+            "file, such as `criterion = loa.loss_below(0.1)`."
+        )
+    residual = gaps.prox_residual if proximal else gaps.gradient_norm
+    gap = gaps.loss_gap if _overrides(problem_class, "optimal_loss") else residual
+    if stochastic:
+        known, tuned, learned = {}, {"Adam": tuned_adam}, learn_stochastic
+    elif proximal:
+        known = {"FISTA with restart": FISTA(restart=True), "FISTA": FISTA(restart=False), "ISTA": ProximalGradient()}
+        tuned, learned = {}, learn_proximal
+    else:
+        known: Any = {"L-BFGS": LBFGS(), "CG": ConjugateGradient()}
+        tuned, learned = {"heavy ball": tuned_heavy_ball}, learn_smooth
+    return Experiment(
+        name=name,
+        problem_class=problem_class,
+        criterion=_relative_criterion(problem_class, residual, proximal) if criterion is None else criterion,
+        horizon=horizon or (2000 if stochastic else 500),
+        functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=gap), OracleCalls()),
+        baselines=known if baselines is None else baselines,
+        tuned=tuned if baselines is None else {},
+        sizes=SIZES | dict(sizes or {}),
+        learned={"loa": learn or learned},
+        title=f"{type(problem_class).__name__}, from {name}.py",
+        gap=gap,
+        prior=Prior(candidates=50),
+        quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, **(sizes or {})}),
+    )
+
+
+def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bool) -> Criterion:
+    """Solved means that the residual is small against what it typically is at the start."""
+    key = jax.random.key(0)
+
+    def at_start(problem: Any) -> Any:
+        return gap(problem_class, problem_class.start(problem, key), problem)
+
+    typical = float(np.median(jax.vmap(at_start)(problem_class.draw(key, 64))))
+    if not np.isfinite(typical) or typical <= 0:
+        raise ValueError(
+            f"{type(problem_class).__name__} starts at points where the gap is {typical}, so no criterion can be "
+            "derived from it: define one in the file, such as `criterion = loa.gradient_norm_below(1e-4)`."
+        )
+    tolerance = float(f"{REDUCTION * typical:.1e}")
+    return prox_residual_below(tolerance) if proximal else gradient_norm_below(tolerance)
+
+
+def _overrides(problem_class: ProblemClass, method: str) -> bool:
+    return getattr(type(problem_class), method) is not getattr(ProblemClass, method)
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module in a file, also findable under the name of the file, as saved algorithms may refer to it."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _problem_class(module: ModuleType, path: Path) -> ProblemClass:
+    """`problem_class` if the file has one, else its only subclass of ProblemClass, made without arguments."""
+    if hasattr(module, "problem_class"):
+        found = module.problem_class
+        if not isinstance(found, ProblemClass):
+            raise ValueError(f"`problem_class` in {path} must be an instance of loa.ProblemClass, got {found!r}.")
+        return found
+    classes = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, ProblemClass) and each.__module__ == module.__name__
+    ]
+    if len(classes) != 1:
+        names = ", ".join(each.__name__ for each in classes) or "none"
+        raise ValueError(
+            f"{path} must define one subclass of loa.ProblemClass (it has {names}), or say which is meant by "
+            "`problem_class = ...`."
+        )
+    try:
+        return classes[0]()
+    except TypeError as error:
+        raise ValueError(
+            f"{classes[0].__name__} in {path} cannot be made without arguments ({error}): define "
+            "`problem_class = ...` with them."
+        ) from error

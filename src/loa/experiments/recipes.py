@@ -1,0 +1,159 @@
+"""The ways of learning that the experiments share: tuning a few numbers, and training networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from ..algorithms import LBFGS
+from ..algorithms.algorithm import Algorithm
+from ..learning import Objective, OneStepContraction, OverSegments, as_objective, average_curvature, imitate, train
+from ..learning.tuning import tune
+from ..problems.gaps import Gap
+from ..problems.problem_class import count_problems
+from ..trajectory.functionals import Functional
+from .experiment import Lesson
+
+
+def curvature_near_solutions(lesson: Lesson) -> Float[np.ndarray, "d d"]:
+    """The average curvature of the class where L-BFGS comes when it is nearly done."""
+    problems = lesson.problems(100)
+    return average_curvature(
+        lesson.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
+    )
+
+
+def tuned(
+    lesson: Lesson,
+    factory: Callable[..., Algorithm],
+    space: Mapping[str, tuple[float, float]],
+    *,
+    problems: int,
+    candidates: int,
+    rounds: int = 3,
+) -> Algorithm:
+    """The algorithm with the smallest mean stopping time on training problems, of a family with a few parameters."""
+    experiment, problems, candidates = lesson.experiment, lesson.times(problems), lesson.times(candidates)
+    lesson.facts.update(tuned=sorted(space), problems=problems, candidates=candidates, rounds=rounds)
+    found = tune(
+        factory,
+        space,
+        experiment.problem_class,
+        lesson.problems(problems),
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=lesson.key,
+        candidates=candidates,
+        rounds=rounds,
+        checkpoints=lesson.evaluations,
+        progress=lesson.progress,
+    )
+    return found.algorithm
+
+
+def trained(
+    lesson: Lesson,
+    algorithm: Algorithm,
+    teacher: Algorithm,
+    *,
+    objective: Objective | Functional | None = None,
+    problems: int | None = None,
+    validation: int | None = None,
+    steps: int,
+    checks: int = 20,
+    learning_rate: float,
+    batch: int = 32,
+    imitation_steps: int = 1000,
+) -> Algorithm:
+    """An algorithm that first imitates a teacher and is then trained.
+
+    On fresh problems, or on so many that are given their optimal losses, which an objective of the loss gap needs. The
+    number of validation problems is the experiment's unless given.
+    """
+    experiment, imitation_steps = lesson.experiment, lesson.times(imitation_steps)
+    lesson.facts.update(teacher=type(teacher).__name__, imitation_steps=imitation_steps)
+    start = imitate(
+        algorithm,
+        teacher,
+        experiment.problem_class,
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        batch=batch,
+        key=jax.random.fold_in(lesson.key, 0),
+        steps=imitation_steps,
+        progress=lesson.progress,
+    )
+    course = _Course(objective, problems, validation, steps, checks, learning_rate, batch)
+    return course.run(lesson, start, "training", lesson.checkpoint, 1)
+
+
+def unrolled(
+    lesson: Lesson,
+    algorithm: Algorithm,
+    gap: Gap,
+    *,
+    length: int = 10,
+    problems: int | None = None,
+    validation: int | None = None,
+    steps: int,
+    checks: int = 15,
+    learning_rate: float,
+    batch: int = 32,
+    at_least: float = 0.95,
+) -> Algorithm:
+    """A trained algorithm that is trained on, over segments of several steps.
+
+    The mean logarithm of the ratio of gaps over a segment tells what a single step does not: what momentum is for, and
+    that a step which gains much now may lose more later. The constraint is that `at_least` so many are solved.
+    """
+    objective = OverSegments(OneStepContraction(gap, logarithmic=True), length=length)
+    course = _Course(objective, problems, validation, steps, checks, learning_rate, batch, at_least)
+    return course.run(lesson, algorithm, "unrolled", lesson.second_checkpoint, 3)
+
+
+class _Course(NamedTuple):
+    """How an algorithm is trained, at full effort."""
+
+    objective: Objective | Functional | None
+    problems: int | None
+    validation: int | None
+    steps: int
+    checks: int
+    learning_rate: float
+    batch: int
+    at_least: float = 0.95
+
+    def run(self, lesson: Lesson, start: Algorithm, stage: str, checkpoint: Path | None, key: int) -> Algorithm:
+        experiment, steps = lesson.experiment, max(self.checks, lesson.times(self.steps))
+        problems = None if self.problems is None else lesson.times(self.problems)
+        validation = experiment.draw("validation", lesson.seed, self.validation)
+        lesson.facts[stage] = {
+            "objective": repr(as_objective(self.objective)),
+            "problems": "fresh ones" if problems is None else problems,
+            "validation": count_problems(validation),
+            "steps": steps,
+            "batch": self.batch,
+            "learning_rate": self.learning_rate,
+        }
+        return train(
+            start,
+            experiment.problem_class,
+            criterion=experiment.criterion,
+            horizon=experiment.horizon,
+            key=jax.random.fold_in(lesson.key, key),
+            problems=None if problems is None else lesson.problems(problems, optimal_losses=True),
+            validation=validation,
+            objective=self.objective,
+            steps=steps,
+            checks=self.checks,
+            learning_rate=self.learning_rate,
+            batch=self.batch,
+            at_least=self.at_least,
+            checkpoint=checkpoint,
+            progress=lesson.progress,
+        ).algorithm

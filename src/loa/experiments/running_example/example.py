@@ -1,0 +1,49 @@
+"""The running example of section 3: gradient descent on one-dimensional quadratics."""
+
+from __future__ import annotations
+
+from ...algorithms.algorithm import Algorithm
+from ...algorithms.gradient_descent import GradientDescent
+from ...problems.criterion import distance_below
+from ...problems.gaps import distance
+from ...problems.running_example import RunningExample
+from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..experiment import Experiment, Lesson, Prior
+from ..recipes import tuned
+from . import theory
+from .claims import TOLERANCE
+from .confirmation import check_claims
+
+
+def experiment() -> Experiment:
+    """Gradient descent on one-dimensional quadratics with curvature uniform on [1, 10]."""
+    problem_class = RunningExample(smallest=1.0, largest=10.0)
+    smallest, largest = problem_class.smallest, problem_class.largest
+    steps = {
+        "worst-case": theory.worst_case_step(smallest, largest),
+        "expected-squared": theory.best_step_squared(smallest, largest),
+        "expected-absolute": theory.best_step_absolute(smallest, largest),
+    }
+    return Experiment(
+        name="running-example",
+        problem_class=problem_class,
+        criterion=distance_below(TOLERANCE),
+        horizon=200,
+        functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=distance), OracleCalls()),
+        baselines={name: GradientDescent(step) for name, step in steps.items()},
+        sizes={"prior": 1000, "posterior": 1000, "test": 10_000, "validation": 250, "held-out": 4000},
+        title="One-dimensional quadratics, the running example",
+        gap=distance,
+        prior=Prior(candidates=20),
+        learned={"loa": learn},
+        afterwards=check_claims,
+    )
+
+
+def learn(lesson: Lesson) -> Algorithm:
+    """The step with the smallest mean stopping time on a sample of problems."""
+    problem_class = lesson.experiment.problem_class
+    assert isinstance(problem_class, RunningExample)
+    worst_case = theory.worst_case_step(problem_class.smallest, problem_class.largest)
+    space = {"step_size": (0.2 * worst_case, 1.1 * worst_case)}
+    return tuned(lesson, GradientDescent, space, problems=1000, candidates=1000)

@@ -1,0 +1,1 @@
+"""Figures and report: they draw what is in the results and compute nothing."""

@@ -1,0 +1,134 @@
+"""The page as a whole: head, contents, what was run, provenance."""
+
+from __future__ import annotations
+
+from importlib import resources
+from string import Template
+from typing import Any
+
+from ...results.run_results import Results
+from .certified import certificates
+from .markup import Markup, definitions, items, markup, section, table, tag
+from .numbers import number, seconds, words
+from .pictures import pictures
+from .plots import figures
+from .tables import extremes, measured, published
+from .verdict import verdict
+
+ROLES = {
+    "training": "learning the algorithm",
+    "prior": "making the candidates and the prior",
+    "posterior": "the posterior, and bounds of its average",
+    "validation": "choosing while learning",
+    "held-out": "certificates of the deployed algorithm",
+    "test": "measuring, and nothing else",
+}
+
+
+def page(results: Results) -> str:
+    """The whole document, with style, script and plotly inside."""
+    from plotly.offline import get_plotlyjs
+
+    summary = results.summary
+    title = str(summary.get("title") or summary["experiment"])
+    title = title[:1].upper() + title[1:]
+    parts = [
+        verdict(results),
+        _what_was_run(results),
+        section("plots", "How the algorithms behave", HELP, *(figure.to_html() for figure in figures(results))),
+        measured(results),
+        certificates(results),
+        published(results),
+        extremes(results),
+        pictures(results),
+        _provenance(results),
+    ]
+    return Template(_file("page.html")).substitute(
+        title=markup(f"{title} – loa"),
+        style=_file("report.css"),
+        header=_header(title, summary),
+        contents=_contents(parts),
+        main=markup(*parts),
+        plotly=get_plotlyjs(),
+        script=_file("report.js"),
+    )
+
+
+HELP = tag(
+    "p",
+    "Point at a curve to read it, drag to zoom, double-click to go back; the buttons above a plot show and hide its "
+    "parts. With the keyboard: ",
+    *(markup(tag("kbd", key), " ") for key in ("+", "−", "←", "→")),
+    "to zoom and move, ",
+    tag("kbd", "0"),
+    " to go back.",
+    class_="help",
+)
+
+
+def _file(name: str) -> str:
+    return resources.files("loa.presentation.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _header(title: str, summary: dict[str, Any]) -> Markup:
+    facts = [f"experiment {summary['experiment']}", f"{summary['preset']} preset", f"seed {summary['seed']}"]
+    created = str(summary.get("provenance", {}).get("created", ""))[:10]
+    line = " · ".join([*facts, *([created] if created else [])])
+    return markup(
+        tag("p", "Report of a learned optimization algorithm", class_="eyebrow"), tag("h1", title), tag("p", line)
+    )
+
+
+def _contents(parts: list[Markup]) -> Markup:
+    """Links to the sections that there are."""
+    names = {
+        "verdict": "Verdict", "run": "What was run", "plots": "Plots", "measures": "Measures",
+        "certificates": "Certificates", "published": "Published numbers", "extremes": "Hardest and easiest",
+        "pictures": "Pictures", "provenance": "Provenance",
+    }  # fmt: skip
+    there = [name for name in names if any(part.startswith(f'<section id="{name}"') for part in parts)]
+    return items([tag("a", names[name], href=f"#{name}") for name in there])
+
+
+def _what_was_run(results: Results) -> Markup:
+    summary = results.summary
+    origin = "shipped with loa, trained before" if summary.get("pretrained") else "learned in this run"
+    algorithm = str(summary.get("algorithm") or "learned algorithm")
+    facts = [
+        ("problems", str(summary.get("title") or summary["experiment"])),
+        ("dimension", number(summary["dimension"]) if summary.get("dimension") else ""),
+        ("learned algorithm", markup(tag("code", algorithm), f", {origin}")),
+        ("baselines", words(list(summary["baselines"])) or "none"),
+        ("solved when", tag("code", str(summary["criterion"])) if summary.get("criterion") else ""),
+        ("at most", f"{number(summary['t_max'])} iterations"),
+        ("measured on", f"{number(summary['sizes']['test'])} test problems that were used for nothing else"),
+        ("candidates", f"{number(summary['candidates'])} in the prior's support" if summary.get("candidates") else ""),
+    ]
+    notes = [str(note) for note in summary.get("notes") or []]
+    return section(
+        "run", "What was run", definitions([f for f in facts if f[1]]), items(notes, class_="notes") if notes else ""
+    )
+
+
+def _provenance(results: Results) -> Markup:
+    summary = results.summary
+    origin = summary.get("provenance", {})
+    machine = ", ".join(f"{name} {value}" for name, value in origin.get("machine", {}).items())
+    facts = [
+        ("command", tag("code", str(origin["command"])) if origin.get("command") else ""),
+        ("seed", str(summary["seed"])),
+        ("created", str(origin.get("created", ""))),
+        ("commit", tag("code", str(origin["commit"])) if origin.get("commit") else ""),
+        ("versions", ", ".join(f"{name} {version}" for name, version in origin.get("versions", {}).items())),
+        ("machine", machine),
+    ]
+    roles = [[role, number(size), ROLES.get(role, "")] for role, size in summary["sizes"].items()]
+    draws = table("Draws of problems, independent of each other", ["role", "problems", "used for"], roles)
+    stages = [[stage, seconds(duration)] for stage, duration in summary.get("seconds", {}).items()]
+    times = table("Time by stage", ["stage", "time"], stages) if stages else ""
+    return section(
+        "provenance",
+        "Provenance",
+        definitions([fact for fact in facts if fact[1]]),
+        tag("div", tag("div", draws, class_="roles"), times, class_="side-by-side"),
+    )

@@ -1,0 +1,126 @@
+"""The directory of a run: what has been done is kept there, so that an interrupted run goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from rich.console import Console
+
+from ..algorithms.algorithm import Algorithm
+from ..results.run_results import SUMMARY
+from ..storage.files import write_json, write_whole
+from ..storage.saved_algorithms import load, save
+
+ORDER, STAGES, SECONDS = "order.json", "stages", "seconds.json"
+
+
+class OccupiedError(ValueError):
+    """The directory holds another run, or an interrupted one."""
+
+
+class RunDirectory:
+    """A place for one run. Each stage is done once; its result, and how long it took, are kept until the run ends."""
+
+    def __init__(self, path: Path, console: Console):
+        self.path = path
+        self.console = console
+        self.stages = path / STAGES
+        self.evaluations = self.stages / "evaluations"
+        self.seconds: dict[str, float] = {}
+
+    def open(self, order: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
+        """Begin the run that was ordered, or go on with it; a directory in which there is another one is refused."""
+        finished, begun = (self.path / SUMMARY).exists(), (self.path / ORDER).exists()
+        if overwrite:
+            self._clear()
+        elif finished:
+            raise OccupiedError(
+                f"{self.path} already holds a run; choose another --out, or add --overwrite to replace it."
+            )
+        elif begun and not resume:
+            raise OccupiedError(
+                f"{self.path} holds an interrupted run; add --resume to go on with it, --overwrite to begin anew, or "
+                "choose another --out."
+            )
+        elif begun:
+            self._go_on(order)
+        self.stages.mkdir(parents=True, exist_ok=True)
+        write_json(self.path / ORDER, order)
+
+    def kept(
+        self,
+        stage: str,
+        suffix: str,
+        compute: Callable[[], Any],
+        write: Callable[[Any, Path], None],
+        read: Callable[[Path], Any],
+    ) -> Any:
+        """The result of a stage: read if it was done before, else computed and kept."""
+        path = self.file(stage, suffix)
+        if not path.exists():
+            write(self._timed(stage, compute), path)
+        return read(path)
+
+    def file(self, stage: str, suffix: str) -> Path:
+        """The file of a stage, whatever characters are in its name."""
+        return self.stages / f"{quote(stage, safe=' ')}{suffix}"
+
+    def algorithm(self, stage: str, compute: Callable[[], Algorithm]) -> Algorithm:
+        """A stage that results in an algorithm."""
+        return self.kept(stage, ".eqx", compute, lambda algorithm, path: save(path, algorithm), load)
+
+    def arrays(self, stage: str, compute: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
+        """A stage that results in arrays by name."""
+        return self.kept(stage, ".npz", compute, _write_arrays, _read_arrays)
+
+    def close(self) -> None:
+        """The run is complete: what only served to go on is removed."""
+        (self.path / ORDER).unlink(missing_ok=True)
+        shutil.rmtree(self.stages, ignore_errors=True)
+
+    def _timed(self, stage: str, compute: Callable[[], Any]) -> Any:
+        self.console.print(f"{stage} …", style="dim")
+        started = time.perf_counter()
+        result = compute()
+        self.seconds[stage] = time.perf_counter() - started
+        write_json(self.stages / SECONDS, self.seconds)
+        self.console.print(f"{stage}: {self.seconds[stage]:.1f} s")
+        return result
+
+    def _go_on(self, order: dict[str, Any]) -> None:
+        before = json.loads((self.path / ORDER).read_text())
+        if before != order:
+            other = ", ".join(f"{name} {before.get(name)!r}" for name in before if before[name] != order.get(name))
+            raise OccupiedError(
+                f"{self.path} holds an interrupted run with other settings ({other}): give the same ones to go on with "
+                "it, add --overwrite to begin anew, or choose another --out."
+            )
+        if (self.stages / SECONDS).exists():
+            self.seconds = json.loads((self.stages / SECONDS).read_text())
+        done = ", ".join(self.seconds) or "nothing"
+        self.console.print(f"going on in {self.path}; done so far: {done}")
+
+    def _clear(self) -> None:
+        for name in (SUMMARY, ORDER):
+            (self.path / name).unlink(missing_ok=True)
+        shutil.rmtree(self.stages, ignore_errors=True)
+
+
+def _write_arrays(arrays: dict[str, Any], path: Path) -> None:
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file:
+            np.savez(file, **{name: np.asarray(value) for name, value in arrays.items()})  # pyright: ignore
+
+    write_whole(path, write)
+
+
+def _read_arrays(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}

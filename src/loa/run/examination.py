@@ -1,0 +1,139 @@
+"""The deployed algorithm and the baselines on problems that nothing else has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..algorithms.algorithm import Algorithm
+from ..experiments.experiment import Experiment
+from ..problems.problem_class import ProblemClass
+from ..statistics.timing import best_in_turn
+from ..trajectory.evaluation import evaluate
+from ..trajectory.kernels import evolution
+from .directory import RunDirectory
+
+if TYPE_CHECKING:
+    import xarray
+
+DENSE = 100
+"""Steps up to which the evolution of the gap is kept at every one, and how many later times it is kept at."""
+
+TIMING = 60.0
+"""Seconds that are spent on timing the algorithms once more, about."""
+
+STATISTICS = ("mean", "median", "low", "high")
+
+
+class Examined(NamedTuple):
+    """Values by algorithm on the test problems, those of the deployed one on others, and examples to look at."""
+
+    by_algorithm: Mapping[str, Mapping[str, np.ndarray]]
+    times: np.ndarray
+    features: Mapping[str, np.ndarray]
+    more_tests: Mapping[str, Mapping[str, np.ndarray]]
+    pictures: xarray.Dataset | None
+
+
+def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: int, place: RunDirectory) -> Examined:
+    """Everything the figures and tables of a run show."""
+    problems = experiment.draw("test", seed, optimal_losses=True)
+    shown = jax.tree.map(lambda leaf: leaf[: experiment.shown], problems)
+    times = _times(experiment.horizon)
+
+    def on_test_problems(algorithm: Algorithm) -> dict[str, Any]:
+        values = _values(experiment, experiment.problem_class, algorithm, problems, place)
+        return values | {"gap": _gap(experiment, algorithm, shown, times)}
+
+    by_algorithm = {
+        name: place.arrays(f"test of {name}", lambda algorithm=algorithm: on_test_problems(algorithm))
+        for name, algorithm in algorithms.items()
+    }
+    by_algorithm = _timed_again(experiment, algorithms, problems, by_algorithm, place)
+    more = {
+        name: place.arrays(name, lambda make=make: _on_others(experiment, make(), algorithms["learned"], seed, place))
+        for name, make in experiment.more_tests.items()
+    }
+    pictures = None if experiment.pictures is None else experiment.pictures(experiment, algorithms, shown)
+    return Examined(by_algorithm, times, _features(problems), more, pictures)
+
+
+def _timed_again(
+    experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, values: Mapping[str, Any],
+    place: RunDirectory,
+) -> dict[str, Any]:  # fmt: skip
+    """The same values, timed once more, the algorithms in turn; on fewer problems if all would take too long."""
+    enough = int(1e3 * TIMING / sum(float(each["milliseconds"]) for each in values.values()))
+    count = max(1, min(enough, experiment.sizes["test"]))
+    some = jax.tree.map(lambda leaf: leaf[:count], problems)
+
+    def milliseconds(algorithm: Algorithm) -> float:
+        values = _values(experiment, experiment.problem_class, algorithm, some, place, resumable=False)
+        return values["milliseconds"]
+
+    def timed() -> dict[str, Any]:
+        runs = {name: partial(milliseconds, algorithm) for name, algorithm in algorithms.items()}
+        return {"milliseconds": list(best_in_turn(runs, 1e3 * TIMING / count).values())}
+
+    found = place.arrays("timing", timed)["milliseconds"]
+    return {name: values[name] | {"milliseconds": each} for name, each in zip(algorithms, found, strict=True)}
+
+
+def _values(
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, place: RunDirectory,
+    *, resumable: bool = True,
+) -> dict[str, Any]:  # fmt: skip
+    performance = evaluate(
+        algorithm,
+        problem_class,
+        problems,
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=jax.random.key(0x7E57),
+        functionals=experiment.functionals,
+        checkpoints=place.evaluations if resumable else None,
+        progress=True,
+    )
+    milliseconds = 1e3 * performance.seconds / performance.outcome.size
+    return {**performance.values, "outcome": performance.outcome, "milliseconds": milliseconds}
+
+
+def _on_others(
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, seed: int, place: RunDirectory
+) -> dict[str, Any]:
+    """The deployed algorithm on problems of another class, as many as there are test problems shown."""
+    from ..trajectory.optimal_losses import with_optimal_losses
+
+    problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.shown)
+    problems = with_optimal_losses(problem_class, problems)
+    return _values(experiment, problem_class, algorithm, problems, place)
+
+
+def _gap(experiment: Experiment, algorithm: Algorithm, problems: Any, times: np.ndarray) -> np.ndarray:
+    """Mean, median and the band that holds 95 % of the problems, by (time, statistic)."""
+    gap = evolution(
+        algorithm, experiment.problem_class, problems, gap=experiment.gap, horizon=experiment.horizon,
+        key=jax.random.key(0x7E57),
+    )[:, times]  # fmt: skip
+    gap = np.where(np.isfinite(gap), gap, np.inf)
+    with np.errstate(invalid="ignore"):
+        low, median, high = np.quantile(gap, [0.025, 0.5, 0.975], axis=0, method="inverted_cdf")
+    return np.stack([gap.mean(axis=0), median, low, high], axis=-1)
+
+
+def _times(horizon: int) -> np.ndarray:
+    """Every step at first, then steps at equal ratios: fast algorithms are done where slow ones have hardly begun."""
+    early, late = np.arange(min(horizon, DENSE) + 1), np.geomspace(min(horizon, DENSE), horizon, DENSE)
+    return np.unique(np.concatenate([early, np.round(late).astype(int)]))
+
+
+def _features(problems: Any) -> dict[str, np.ndarray]:
+    """The numbers that a problem is described by: its leaves that are scalars."""
+    leaves = jax.tree_util.tree_leaves_with_path(problems)
+    scalars = {path: np.asarray(leaf) for path, leaf in leaves if leaf.ndim == 1 and jnp.issubdtype(leaf, jnp.number)}
+    return {jax.tree_util.keystr(path, simple=True, separator=" ") or "θ": leaf for path, leaf in scalars.items()}

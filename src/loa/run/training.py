@@ -1,0 +1,106 @@
+"""Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
+
+from __future__ import annotations
+
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+from rich.console import Console
+
+from ..algorithms.algorithm import Algorithm
+from ..experiments.experiment import Experiment, Lesson
+from ..statistics.measures import cvar, mean, quantile
+from ..statistics.timing import best_in_turn
+from ..storage.provenance import commit, versions
+from ..storage.saved_algorithms import save
+from ..trajectory.evaluation import Performance, evaluate
+from ..trajectory.functionals import OracleCalls, StoppingTime
+
+TIMING = 30.0
+"""Seconds for timing the algorithms in turn, about."""
+
+FIRST = 5
+"""Of so many test problems the stopping times themselves are noted, so that anyone can check them."""
+
+
+def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
+    """All of it. Nothing of the test problems is seen before learning has ended."""
+    experiment = lesson.experiment
+    started = time.perf_counter()
+    algorithm = _rounded(experiment.learned[how](lesson))
+    seconds = time.perf_counter() - started
+    console.print(f"learned {type(algorithm).__name__} in {seconds:.0f} s")
+    provenance = _provenance(lesson, how, seconds)
+    save(path, algorithm, provenance)
+    measured = measure(experiment, {"learned": algorithm, **experiment.baselines}, lesson.seed)
+    for name, numbers in measured.items():
+        console.print(
+            f"{name}: mean stopping time {numbers['mean']:.1f}, median {numbers['median']:g}, "
+            f"{numbers['solved']:.1%} solved, {numbers['oracle_calls']:.0f} oracle calls, "
+            f"{1e3 * numbers['seconds_per_problem']:.2f} ms per problem"
+        )
+    save(path, algorithm, provenance | {"test": measured})
+    lesson.forget()
+    console.print(f"saved to {path}")
+
+
+def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
+    return {
+        "experiment": lesson.experiment.name,
+        "how": how,
+        "seed": lesson.seed,
+        "effort": lesson.effort,
+        "seconds": round(seconds, 1),
+        "learning": dict(lesson.facts),
+        "sizes": {"test": lesson.experiment.sizes["test"]},
+        "commit": commit(),
+        "versions": versions(),
+        "machine": platform.machine(),
+    }
+
+
+def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, Any]]:
+    """Stopping times, oracle calls and wall-clock of algorithms on the test problems."""
+    problems = experiment.draw("test", seed)
+    performances = {name: _performance(experiment, algorithm, problems) for name, algorithm in algorithms.items()}
+    again = {
+        name: lambda algorithm=algorithm: _performance(experiment, algorithm, problems).seconds
+        for name, algorithm in algorithms.items()
+    }
+    seconds = best_in_turn(again, TIMING, {name: each.seconds for name, each in performances.items()})
+    return {name: _numbers(performances[name], seconds[name]) for name in algorithms}
+
+
+def _performance(experiment: Experiment, algorithm: Algorithm, problems: Any) -> Performance:
+    return evaluate(
+        algorithm,
+        experiment.problem_class,
+        problems,
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        key=jax.random.key(0),
+        functionals=[StoppingTime(), OracleCalls()],
+    )
+
+
+def _numbers(performance: Performance, seconds: float) -> dict[str, Any]:
+    times = performance["stopping_time"]
+    return {
+        "mean": float(mean(times)),
+        "median": float(quantile(times, 0.5)),
+        "q95": float(quantile(times, 0.95)),
+        "cvar95": float(cvar(times, 0.95)),
+        "solved": float((performance.outcome == "solved").mean()),
+        "oracle_calls": float(mean(performance["oracle_calls"])),
+        "seconds_per_problem": seconds / len(times),
+        "first": times[:FIRST, 0].tolist(),
+    }
+
+
+def _rounded(algorithm: Algorithm) -> Algorithm:
+    """In single precision, which is as good and half as large."""
+    return jax.tree.map(lambda leaf: leaf.astype("float32") if eqx.is_inexact_array(leaf) else leaf, algorithm)

@@ -1,0 +1,1 @@
+"""Distributions of trajectories ψ: kernels, functionals, the engine, and evaluation."""

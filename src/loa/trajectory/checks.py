@@ -1,0 +1,252 @@
+"""What is looked at before trajectories are run: clear refusals, and how much memory a trajectory takes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key, Scalar
+
+from ..algorithms.algorithm import Algorithm, Stack
+from ..problems import gaps
+from ..problems.criterion import Criterion
+from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from .functionals import End, Functional, Indicator, Record
+from .jaxprs import SHARED_OUT, largest_array, num_bytes, waiting
+from .job import Job
+from .kernels import initial, transition
+
+
+def check_arguments(
+    algorithm: Any,
+    problem_class: Any,
+    problems: Any,
+    criterion: Any,
+    horizon: Any,
+    key: Any,
+    functionals: Any,
+    replicates: Any,
+    width: Any,
+    devices: Any,
+) -> tuple[tuple[Functional, ...], tuple[Any, ...]]:
+    """Refuse arguments that make no sense by themselves; return functionals and devices as tuples."""
+    check_key(key)
+    whole_number("horizon", horizon)
+    whole_number("replicates", replicates)
+    whole_number("width", 1 if width is None else width)
+    _check_type("algorithm", algorithm, Algorithm | Stack, "a loa.Algorithm or a loa.Stack")
+    _check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
+    _check_type("criterion", criterion, Criterion, "a loa.Criterion such as loa.loss_below(1e-6)")
+    _check_type("functionals", functionals, Sequence, "a list of functionals such as [loa.StoppingTime()]")
+    for functional in functionals:
+        _check_type("a functional", functional, Functional, "an instance such as loa.StoppingTime()")
+        if functional.steps > horizon:
+            raise ValueError(f"{functional.name} needs {functional.steps} steps, but the horizon is {horizon}.")
+    names = [functional.name for functional in functionals]
+    if len(set(names)) < len(names):
+        raise ValueError(f"functionals must have different names, got {', '.join(names)}; give them name=….")
+    if devices is not None and len(devices) == 0:
+        raise ValueError("devices must name at least one device, or be left out.")
+    count_problems(problems)
+    chosen = jax.devices() if devices is None else devices
+    return tuple(functionals), () if devices is None and len(chosen) == 1 else tuple(chosen)
+
+
+def _check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be {wanted}, got {value!r}.")
+
+
+class Needs(NamedTuple):
+    """What a job takes: how many bytes per slot, and how many operations of a slot may wait for threads."""
+
+    slot_bytes: int
+    waiting: float
+
+    def one_device(self, width: int) -> bool:
+        """Whether the job must run on one device only, with so many slots."""
+        return self.waiting * width >= SHARED_OUT
+
+
+def check_job(job: Job) -> Needs:
+    """Refuse a job whose parts do not fit together; return what it needs."""
+    _warn_of_unknown_optimum(job)
+    leaves, structure = jax.tree.flatten(job)
+    return _check_forms(structure, tuple(map(_form, leaves)))
+
+
+def _form(leaf: Any) -> Any:
+    """Shape and type in the place of an array; anything else as it is."""
+    if not isinstance(leaf, jax.Array | np.ndarray):
+        return leaf
+    return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
+
+
+@lru_cache(maxsize=64)
+def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
+    """`check_job` on shapes in the place of arrays, so that each combination is looked at once."""
+    job: Job = jax.tree.unflatten(structure, leaves)
+    eqx.filter_eval_shape(_check_stack, job)
+    eqx.filter_eval_shape(_check_problem_class, job)
+    eqx.filter_eval_shape(_check_algorithm, job)
+    eqx.filter_eval_shape(_check_functionals, job)
+    begin, slot, _ = eqx.filter_make_jaxpr(lambda job: job.begin(jnp.zeros((), jnp.int32)))(job)
+    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(job, slot)[0].jaxpr
+    own = jax.tree.leaves(slot)
+    slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    return Needs(slot_bytes, max(waiting(begin.jaxpr), waiting(jaxpr)))
+
+
+def _check_stack(job: Job) -> None:
+    """Problems should look like what the class samples; one problem without the axis of a stack is a likely slip."""
+    try:
+        sampled = jax.eval_shape(job.problem_class.sample, job.key)
+    except Exception:  # a class that cannot sample can still be evaluated on given problems
+        return
+    first = _first_problem(job)
+    if jax.tree.structure(sampled) != jax.tree.structure(first):
+        return
+    for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(sampled), strict=True):
+        if jnp.ndim(one) != len(other.shape):
+            raise ValueError(
+                f"problems must be a stack of problems, but problem 0 of it is {_show(one)}, where "
+                f"{type(job.problem_class).__name__}.sample gives {_show(other)}: use problem_class.draw."
+            )
+
+
+def _check_problem_class(job: Job) -> None:
+    problem_class, problem = job.problem_class, _first_problem(job)
+    name = type(problem_class).__name__
+    x0 = _start(problem_class, problem, job.key)
+    try:
+        loss = problem_class.loss(x0, problem)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {error}"
+        ) from error
+    if not (eqx.is_inexact_array(loss) and loss.shape == ()):
+        raise ValueError(f"{name}.loss must return a floating-point scalar, but at the start it is {_show(loss)}.")
+    if _overrides(problem_class, "prox") and not (
+        _overrides(problem_class, "smooth") or _overrides(problem_class, "gradient")
+    ):
+        raise TypeError(f"{name} has a prox: define also `def smooth(self, x, problem)`, the loss without that part.")
+    if _overrides(problem_class, "value_and_gradient") and not _overrides(problem_class, "gradient"):
+        raise TypeError(f"{name} has its own value_and_gradient: define also `def gradient(self, x, problem)`.")
+    gradient = problem_class.gradient(x0, problem)
+    if gradient.shape != x0.shape:
+        raise ValueError(
+            f"{name}.start returns a point of shape {x0.shape}, but {name}.gradient there has shape {gradient.shape}."
+        )
+
+
+def _start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> Array:
+    x0 = problem_class.start(problem, key)
+    if not isinstance(x0, float) and not (eqx.is_array(x0) and jnp.issubdtype(x0.dtype, jnp.floating)):
+        raise TypeError(f"{type(problem_class).__name__}.start must return one floating-point array, got {x0!r}.")
+    return jnp.asarray(x0)
+
+
+def _check_algorithm(job: Job) -> None:
+    algorithm, problem = _first_algorithm(job), _first_problem(job)
+    name = type(algorithm).__name__
+    x0 = _start(job.problem_class, problem, job.key)
+    state, _ = initial(algorithm, job.problem_class, problem, job.key)
+    after = transition(algorithm, job.problem_class, problem, state, job.key)
+    if jax.tree.map(_show, state) != jax.tree.map(_show, after):
+        raise ValueError(
+            f"{name}.step must return a state like the one it was given: {jax.tree.map(_show, state)}, "
+            f"got {jax.tree.map(_show, after)}."
+        )
+    x = algorithm.iterate(state)
+    if _show(x) != _show(x0):
+        raise ValueError(f"{name}.iterate must return a point like the start, {_show(x0)}, got {_show(x)}.")
+
+
+def _check_functionals(job: Job) -> None:
+    algorithm, problem = _first_algorithm(job), _first_problem(job)
+    state, calls = initial(algorithm, job.problem_class, problem, job.key)
+    zero, yes = jnp.zeros((), jnp.int32), jnp.asarray(True)
+    record = Record(zero, algorithm.iterate(state), state, problem, job.problem_class, calls)
+    for functional in job.functionals:
+        name = f"{type(functional).__name__} {functional.name!r}"
+        carry = jax.tree.map(jnp.asarray, functional.init(record))
+        after = functional.update(carry, record)
+        if jax.tree.map(_show, carry) != jax.tree.map(_show, after):
+            forms = f"{jax.tree.map(_show, carry)}, got {jax.tree.map(_show, after)}"
+            raise ValueError(f"update of {name} must return what is carried in the form it was given: {forms}.")
+        try:
+            value = functional.result(carry, End(zero, yes, yes, zero, job.horizon))
+        except jax.errors.TracerBoolConversionError as error:
+            raise TypeError(
+                f"{name} must work on JAX arrays: no `if`, `and`, `or` or chained comparisons on values; "
+                "write (10 < time) & (time < 50) for 10 < time < 50."
+            ) from error
+        if jnp.shape(value) != ():
+            raise ValueError(f"the result of {name} must be a scalar, got {_show(value)}.")
+
+
+def _first_problem(job: Job) -> Any:
+    return jax.tree.map(lambda leaf: leaf[0], job.problems)
+
+
+def _first_algorithm(job: Job) -> Algorithm:
+    if job.num_candidates is None:
+        return job.algorithms
+    first = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, job.algorithms)
+    return first if job.common is None else eqx.combine(first, job.common)
+
+
+def _overrides(problem_class: ProblemClass, method: str) -> bool:
+    return getattr(type(problem_class), method) is not getattr(ProblemClass, method)
+
+
+def _show(value: Any) -> str:
+    """Type and shape in short, such as float64[200]."""
+    return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else repr(value)
+
+
+def uses_loss_gap(functional: Functional) -> bool:
+    """Whether a functional measures the gap to the optimal loss."""
+    inner = functional.of if isinstance(functional, Indicator) else functional
+    return getattr(inner, "gap", None) is gaps.loss_gap
+
+
+def _warn_of_unknown_optimum(job: Job) -> None:
+    asking = [functional.name for functional in job.functionals if uses_loss_gap(functional)]
+    if asking and not _overrides(job.problem_class, "optimal_loss"):
+        name = type(job.problem_class).__name__
+        warnings.warn(
+            f"{', '.join(asking)} measures the loss above its minimum, which {name} does not state, so 0 is taken: "
+            f"define `def optimal_loss(self, problem)` in {name} (`return 0.0` if it is 0), or pass another gap.",
+            stacklevel=4,
+        )
+
+
+def warn_of_precision(job: Job) -> None:
+    """Warn of a criterion that floating-point numbers of the class cannot resolve."""
+    thresholds = job.criterion.thresholds()
+    for threshold, gap in zip(thresholds, _gaps_at_start(job, thresholds), strict=True):
+        scale = 1.0 if threshold.gap is gaps.loss else max(1.0, abs(float(gap)))  # a small loss may be a square
+        resolution = float(jnp.finfo(gap.dtype).eps) * scale
+        if np.isfinite(scale) and threshold.tolerance < resolution:
+            advice = "a larger tolerance"
+            if gap.dtype != jnp.float64:
+                advice = f"float64 (jax.config.update('jax_enable_x64', True)) or {advice}"
+            warnings.warn(
+                f"the criterion {threshold!r} is below what {gap.dtype} resolves (about {resolution:.0e} here), so it "
+                f"may never be met: use {advice}.",
+                stacklevel=3,
+            )
+
+
+@eqx.filter_jit
+def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
+    problem = _first_problem(job)
+    x0 = jnp.asarray(job.problem_class.start(problem, job.key))
+    return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]

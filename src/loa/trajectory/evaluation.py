@@ -1,0 +1,256 @@
+"""Evaluate an algorithm on many problems: functionals of its trajectories, in one pass, in bounded memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.criterion import Criterion
+from ..problems.problem_class import ProblemClass, count_problems
+from .checks import check_arguments, check_job, uses_loss_gap, warn_of_precision
+from .compiled_programs import make_room
+from .engine import run
+from .functionals import Functional, StoppingTime
+from .job import Job, Outcome
+from .kernels import in_precision_of_problems
+from .progress import counted
+
+Device = Any
+"""A JAX device, as in `jax.devices()`."""
+
+LARGE_CANDIDATE = 2**15
+"""Bytes of parameters above which candidates of a stack are run one after the other: each would fill the cache."""
+
+OUTCOMES = ("solved", "exhausted", "diverged")
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Performance:
+    """Values of functionals on every problem, with axes (problem, replicate), or (candidate, problem, replicate).
+
+    `performance["stopping_time"]` is the array of that functional. `outcome` says how each trajectory ended:
+    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
+    is how long it took to compute all of them, without compilation.
+    """
+
+    values: dict[str, np.ndarray]
+    outcome: np.ndarray
+    horizon: int
+    weights: np.ndarray | None = None
+    seconds: float = 0.0
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.values:
+            raise KeyError(f"no functional named {name!r} was evaluated; there are {', '.join(self.values)}.")
+        return self.values[name]
+
+    def __repr__(self) -> str:
+        *candidates, problems, replicates = self.outcome.shape
+        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in OUTCOMES)
+        sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
+        return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
+
+    def of_candidates(self, chosen: Any) -> Performance:
+        """Of some candidates of a stack only, without weights; `chosen` is a slice, a mask or a list of indices."""
+        values = {name: value[chosen] for name, value in self.values.items()}
+        return Performance(values, self.outcome[chosen], self.horizon)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Performance]) -> Performance:
+        """Several stacks of candidates, on the same problems, as one without weights."""
+        values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].values}
+        return cls(values, np.concatenate([part.outcome for part in parts]), parts[0].horizon)
+
+    def to_xarray(self) -> xarray.Dataset:
+        """The same as a labelled data set, ready for `to_netcdf`."""
+        import xarray
+
+        dims = ("candidate", "problem", "replicate")[-self.outcome.ndim :]
+        arrays = {name: (dims, values) for name, values in (self.values | {"outcome": self.outcome}).items()}
+        weights = {} if self.weights is None else {"weights": ("candidate", self.weights)}
+        return xarray.Dataset(arrays | weights, attrs={"horizon": self.horizon})
+
+
+def evaluate(
+    algorithm: Algorithm | Stack,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    criterion: Criterion,
+    horizon: int,
+    key: Key[Array, ""],
+    functionals: Sequence[Functional] = (StoppingTime(),),
+    replicates: int = 1,
+    width: int | None = None,
+    devices: Sequence[Device] | None = None,
+    checkpoints: Path | str | None = None,
+    progress: bool = False,
+) -> Performance:
+    r"""Sample \(\varphi(\theta_n, \xi)\), \(\xi \sim \psi(h, \theta_n, \cdot)\), for a stack of problems.
+
+    Arguments:
+        algorithm: one algorithm, or a stack of them (`loa.stack`).
+        problems: a stack of problems, from `problem_class.draw` or your own.
+        criterion: when a problem counts as solved.
+        horizon: t_max, the largest number of steps.
+        key: with the same key the same numbers come out, whatever the width and the number of devices (to rounding).
+        functionals: what to measure.
+        replicates: trajectories per problem, for random algorithms and starts.
+        width: how many trajectories are in flight at once. Chosen by itself if not given.
+        devices: where to run; problems are shared out among them. All devices of the default backend if not given.
+        checkpoints: a directory. An evaluation that takes long keeps there what it has so far, and goes on from it when
+            it is asked for again, to the same result. Any number of evaluations can share it; delete it when done.
+        progress: whether to show a bar on a terminal, and elsewhere a line every few minutes.
+    """
+    functionals, devices = check_arguments(
+        algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
+    )
+    stacked = isinstance(algorithm, Stack)
+    if stacked and _bytes_per_candidate(algorithm) > LARGE_CANDIDATE:
+        options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
+        options |= dict(width=width, devices=devices or None, checkpoints=checkpoints, progress=progress)
+        return _one_after_the_other(algorithm, problem_class, problems, options)
+    job = Job(
+        in_precision_of_problems(algorithm.algorithms if stacked else algorithm, problem_class, problems),
+        in_precision_of_problems(algorithm.common, problem_class, problems) if stacked else None,
+        problem_class,
+        jax.tree.map(jnp.asarray, problems),
+        jnp.arange(count_problems(problems), dtype=jnp.int32),
+        key,
+        criterion,
+        functionals,
+        int(horizon),
+        len(algorithm) if stacked else None,
+        int(replicates),
+    )
+    make_room()
+    needs = check_job(job)
+    warn_of_precision(job)
+    width = width or choose_width(needs.slot_bytes, job.size // max(1, len(devices)))
+    shares = _shares(job, devices[:1] if needs.one_device(width) else devices)
+    try:
+        outcomes, seconds = _run_all(shares, width, needs.slot_bytes, checkpoints, progress)
+    except jax.errors.UnexpectedTracerError as error:
+        raise TypeError(
+            f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
+            "cannot be counted: use oracle.while_loop or oracle.cond instead."
+        ) from error
+    values, outcome = _assemble(shares, outcomes)
+    if not stacked:
+        values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
+    _warn_of_nan(job, values)
+    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds)
+
+
+def _bytes_per_candidate(stack: Stack) -> int:
+    leaves = jax.tree.leaves(eqx.filter(stack.algorithms, eqx.is_array))
+    return sum(leaf.nbytes for leaf in leaves) // len(stack)
+
+
+def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: Any, options: Any) -> Performance:
+    """Evaluate a stack candidate by candidate, so that the trajectories in flight share their parameters."""
+    parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
+    values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
+    outcome = np.stack([part.outcome for part in parts])
+    return Performance(values, outcome, parts[0].horizon, stack.weights, sum(part.seconds for part in parts))
+
+
+def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
+    """As many slots as let a step work in the cache, which also bounds memory.
+
+    But no more than an eighth of the trajectories, so that slots are refilled several times and few stand idle while
+    the last ones run; unless these are so few that a step would be all overhead.
+    """
+    return max(1, min(largest, working_set // slot_bytes, max(32, num_trajectories // 8)))
+
+
+def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
+    """The part of the job that each device does."""
+    if not devices:
+        return [job]
+    parts = []
+    for start, device in enumerate(devices[: len(job.indices)]):
+        problems, indices = _every((job.problems, job.indices), start, len(devices))
+        own = dataclasses.replace(job, problems=problems, indices=indices)
+        arrays, rest = eqx.partition(own, eqx.is_array)
+        parts.append(eqx.combine(jax.device_put(arrays, device), rest))
+    return parts
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _every(tree: Any, start: int, step: int) -> Any:
+    return jax.tree.map(lambda leaf: leaf[start::step], tree)
+
+
+def _run_all(
+    jobs: list[Job], width: int, slot_bytes: int, checkpoints: Path | str | None, show: bool
+) -> tuple[list[Outcome], float]:
+    """Run one job per device, each from its own thread, under one progress bar; also the seconds of the slowest."""
+    stopped = threading.Event()
+    float64 = jnp.result_type(float) == jnp.float64
+    directory = None if checkpoints is None else Path(checkpoints)
+
+    with counted(show, "trajectories", [job.size for job in jobs]) as count:
+
+        def run_one(number: int) -> tuple[Outcome, float]:
+            def report(done: int) -> None:
+                count(number, done)
+                if stopped.is_set():
+                    raise InterruptedError("another device was stopped")
+
+            with jax.enable_x64(float64):  # a setting that each thread has for itself
+                return run(jobs[number], width, slot_bytes, report, directory)
+
+        with ThreadPoolExecutor(len(jobs)) as threads:
+            try:
+                done = [run_one(0)] if len(jobs) == 1 else list(threads.map(run_one, range(len(jobs))))
+            except BaseException:
+                stopped.set()
+                raise
+    return [outcome for outcome, _ in done], max(seconds for _, seconds in done)
+
+
+def _assemble(jobs: list[Job], outcomes: list[Outcome]) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Put the results of all devices back into the order of the problems."""
+    order = np.argsort(np.concatenate([job.indices for job in jobs]))
+
+    def whole(parts: Sequence[np.ndarray]) -> np.ndarray:
+        shaped = [part.reshape(job.shape) for job, part in zip(jobs, parts, strict=True)]
+        return np.concatenate(shaped, axis=1)[:, order]
+
+    names = [functional.name for functional in jobs[0].functionals]
+    values = {name: whole([part.values[k] for part in outcomes]) for k, name in enumerate(names)}
+    solved, diverged = whole([part.solved for part in outcomes]), whole([part.diverged for part in outcomes])
+    return values, np.select([solved, diverged], [OUTCOMES[0], OUTCOMES[2]], OUTCOMES[1])
+
+
+def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:
+    for functional in job.functionals:
+        missing = np.isnan(values[functional.name])
+        if not missing.any():
+            continue
+        reason = "its gap or result is"
+        if uses_loss_gap(functional):
+            name = type(job.problem_class).__name__
+            reason = f"most likely the loss falls below {name}.optimal_loss, so that the gap is negative; the gap is"
+        warnings.warn(
+            f"{functional.name} is not a number on {missing.mean():.1%} of the trajectories, first on problem "
+            f"{int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
+            stacklevel=3,
+        )

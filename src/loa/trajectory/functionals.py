@@ -1,0 +1,268 @@
+r"""Performance functionals \(\varphi(\theta, \xi)\) of a problem and a trajectory (section 3.4, appendix E).
+
+A functional is a fold over the trajectory, so any number of them are computed in one pass without storing it.
+The fold sees \(s^{(0)}, s^{(1)}, \dots\) up to the stopping time, the horizon or divergence, whichever comes first;
+a functional that needs more steps than that says so by `steps`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Scalar
+
+from ..problems import gaps
+from ..problems.oracle import Calls
+from ..problems.problem_class import ProblemClass
+
+
+class Record(NamedTuple):
+    """What a functional sees of a trajectory at time t."""
+
+    time: Int[Array, ""]
+    iterate: Any
+    state: Any
+    problem: Any
+    problem_class: ProblemClass
+    calls: Calls
+
+    def gap(self, gap: gaps.Gap) -> Scalar:
+        return gap(self.problem_class, self.iterate, self.problem)
+
+
+class End(NamedTuple):
+    """How a trajectory ended, after `time` steps. The stopping time means something only if `solved`."""
+
+    time: Int[Array, ""]
+    solved: Bool[Array, ""]
+    finite: Bool[Array, ""]
+    stopping_time: Int[Array, ""]
+    horizon: int
+
+    @property
+    def diverged(self) -> Bool[Array, ""]:
+        """Not solved before the loss became infinite or not a number: as bad as can be in every statistic."""
+        return ~self.solved & ~self.finite
+
+
+class Functional(eqx.Module):
+    """A fold (init, update, result) over a trajectory, under a name."""
+
+    name: eqx.AbstractVar[str]
+
+    @property
+    def steps(self) -> int:
+        """How many steps must be made even if the problem is solved before."""
+        return 0
+
+    @abstractmethod
+    def init(self, record: Record) -> Any:
+        """What is carried along, from the record at time 0."""
+
+    @abstractmethod
+    def update(self, carry: Any, record: Record) -> Any:
+        """What is carried along, after one more step."""
+
+    @abstractmethod
+    def result(self, carry: Any, end: End) -> Scalar:
+        """The value, once the trajectory has ended."""
+
+
+class StoppingTime(Functional):
+    r"""\(\tau = \inf\{t \ge 0 : x^{(t)} \in \mathcal C_\theta\}\), the number of steps to a solution (eq. 4).
+
+    Truncated, \(\min(\tau, t_{\max})\), it is the horizon for a problem that is never solved; else infinity.
+    """
+
+    truncated: bool = eqx.field(static=True, kw_only=True, default=True)
+    name: str = eqx.field(static=True, kw_only=True, default="stopping_time")
+
+    def init(self, record: Record) -> tuple[()]:
+        return ()
+
+    def update(self, carry: tuple[()], record: Record) -> tuple[()]:
+        return ()
+
+    def result(self, carry: tuple[()], end: End) -> Scalar:
+        never = end.horizon if self.truncated else jnp.inf
+        return jnp.where(end.solved, end.stopping_time, never)
+
+
+class Gap(Functional):
+    r"""The k-step optimality gap \(v(s^{(k)}, \theta)\), whether or not the problem is solved before (eq. 3)."""
+
+    step: int = eqx.field(static=True)
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="")
+
+    def __post_init__(self):
+        self.name = self.name or f"gap_{self.step}"
+
+    def __check_init__(self):
+        if self.step != int(self.step) or self.step < 0:
+            raise ValueError(f"the step of a gap must be a whole number and not negative, got {self.step}.")
+
+    @property
+    def steps(self) -> int:
+        return self.step
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return jnp.where(record.time == self.step, record.gap(self.gap), carry)
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        reached = end.time - ~end.finite >= self.step
+        return _capped(jnp.where(reached, carry, jnp.inf), self.cap)
+
+
+class ConvergenceRate(Functional):
+    r"""\(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 5); 0 if none was."""
+
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    name: str = eqx.field(static=True, kw_only=True, default="convergence_rate")
+
+    def init(self, record: Record) -> tuple[Scalar, Scalar]:
+        gap = record.gap(self.gap)
+        return gap, jnp.zeros_like(gap)
+
+    def update(self, carry: tuple[Scalar, Scalar], record: Record) -> tuple[Scalar, Scalar]:
+        previous, rate = carry
+        gap = record.gap(self.gap)
+        return gap, jnp.where(previous == 0, rate, jnp.maximum(rate, gap / previous))
+
+    def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
+        return _capped(jnp.where(end.diverged, jnp.inf, carry[1]), self.cap)
+
+
+class ContractionFactor(Functional):
+    r"""\(\left(v(s^{(\tau)}, \theta) / v(s^{(0)}, \theta)\right)^{1/\tau}\), the average factor per step (eq. 6).
+
+    0 when τ = 0; taken at the horizon when the problem is never solved; capped; the cap when it diverged.
+    """
+
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    name: str = eqx.field(static=True, kw_only=True, default="contraction_factor")
+
+    def init(self, record: Record) -> tuple[Scalar, Scalar]:
+        gap = record.gap(self.gap)
+        return gap, gap
+
+    def update(self, carry: tuple[Scalar, Scalar], record: Record) -> tuple[Scalar, Scalar]:
+        return carry[0], record.gap(self.gap)
+
+    def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
+        first, last = carry
+        time = jnp.where(end.solved, end.stopping_time, end.time)
+        ratio = jnp.where(first == 0, jnp.where(last > 0, jnp.inf, last), last / first)
+        factor = jnp.where(time == 0, 0.0, ratio ** (1.0 / jnp.maximum(time, 1)))
+        return _capped(jnp.where(end.diverged, jnp.inf, factor), self.cap)
+
+
+class LargestGap(Functional):
+    r"""\(\sup_t v(s^{(t)}, \theta)\): with `Indicator`, properties that must hold all along."""
+
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="largest_gap")
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return jnp.maximum(carry, record.gap(self.gap))
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        return _capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
+
+
+class SmallestGap(Functional):
+    r"""\(\inf_t v(s^{(t)}, \theta)\): with `Indicator`, properties that must hold at least once."""
+
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="smallest_gap")
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return jnp.minimum(carry, record.gap(self.gap))
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        return _capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
+
+
+class OracleCalls(Functional):
+    r"""Oracle complexity \(\sum_{t < \tau} c_t\): calls made until solved or, if never, until the horizon (app. E.6).
+
+    Counts every kind of call, or only the kinds named. Calls made by `init` belong to the total. A trajectory that
+    diverged counts as the cap; without one, the calls of its steps are continued at their average to the horizon, one
+    per step at least.
+    """
+
+    kinds: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=Calls._fields)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="oracle_calls")
+
+    def __check_init__(self):
+        if not isinstance(self.kinds, tuple) or not set(self.kinds) <= set(Calls._fields):
+            raise ValueError(f"kinds must be a tuple of {', '.join(Calls._fields)}; got {self.kinds!r}.")
+
+    def init(self, record: Record) -> tuple[Scalar, Scalar]:
+        calls = self._count(record)
+        return calls, calls
+
+    def update(self, carry: tuple[Scalar, Scalar], record: Record) -> tuple[Scalar, Scalar]:
+        return carry[0], self._count(record)
+
+    def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
+        first, calls = carry
+        average = (calls - first) / jnp.maximum(end.time, 1)
+        continued = first + jnp.ceil(jnp.maximum(average, 1.0) * end.horizon).astype(calls.dtype)
+        worst = continued if self.cap == float("inf") else self.cap
+        return _capped(jnp.where(end.diverged, worst, calls), self.cap)
+
+    def _count(self, record: Record) -> Int[Array, ""]:
+        return sum((getattr(record.calls, kind) for kind in self.kinds), start=jnp.zeros((), jnp.int32))
+
+
+class Indicator(Functional):
+    """1 if a trajectory has a property, else 0 (eq. 7): `predicate` of the value of another functional.
+
+    >>> fast = Indicator("fast", lambda time: time <= 50)
+    >>> contracts = Indicator("contracts", lambda factor: factor < 0.98, of=ContractionFactor())
+    >>> monotone = Indicator("monotone", lambda rate: rate <= 1, of=ConvergenceRate())
+
+    Any functional will do, also your own. Where a trajectory diverged, the predicate is asked of infinity.
+    """
+
+    name: str = eqx.field(static=True)
+    predicate: Callable[[Scalar], Any] = eqx.field(static=True)
+    of: Functional = StoppingTime(truncated=False)
+
+    @property
+    def steps(self) -> int:
+        return self.of.steps
+
+    def init(self, record: Record) -> Any:
+        return self.of.init(record)
+
+    def update(self, carry: Any, record: Record) -> Any:
+        return self.of.update(carry, record)
+
+    def result(self, carry: Any, end: End) -> Scalar:
+        value = jnp.where(end.diverged, jnp.inf, self.of.result(carry, end))
+        return jnp.where(jnp.isnan(value), jnp.nan, jnp.asarray(self.predicate(value), bool))
+
+
+def _capped(value: Scalar, cap: float) -> Scalar:
+    return value if cap == float("inf") else jnp.minimum(value, cap)

@@ -1,0 +1,181 @@
+"""A job: which trajectories are to be run, what happens in a step of one, and what is kept of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Key, UInt32
+
+from ..algorithms.algorithm import Algorithm
+from ..problems import gaps
+from ..problems.criterion import Criterion
+from ..problems.oracle import Calls, Oracle
+from ..problems.problem_class import ProblemClass, seen_from
+from ..storage.checkpoint import fingerprint, recognizable
+from .functionals import End, Functional, Record
+from .kernels import initial, trajectory_key
+
+
+class Slot(eqx.Module):
+    """One trajectory in flight; the engine holds a stack of them."""
+
+    item: Int[Array, ""]
+    key_data: UInt32[Array, ...]
+    algorithm: Algorithm | None
+    problem: Any
+    state: Any
+    calls: Calls
+    folds: tuple[Any, ...]
+    time: Int[Array, ""]
+    stopping_time: Int[Array, ""]
+    finite: Bool[Array, ""]
+    active: Bool[Array, ""]
+
+
+class Outcome(NamedTuple):
+    """What is kept of a trajectory that has ended."""
+
+    solved: Any
+    diverged: Any
+    values: tuple[Any, ...]
+
+
+class Job(eqx.Module):
+    """Everything that stays fixed while trajectories run: what to run on what, and what to measure.
+
+    A trajectory is known by its item number, which runs through (candidate, problem, replicate) in that order.
+    """
+
+    algorithms: Algorithm
+    common: Algorithm | None
+    problem_class: ProblemClass
+    problems: Any
+    indices: Int[Array, " problem"]
+    key: Key[Array, ""]
+    criterion: Criterion
+    functionals: tuple[Functional, ...]
+    horizon: int = eqx.field(static=True)
+    num_candidates: int | None = eqx.field(static=True)
+    replicates: int = eqx.field(static=True)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        return self.num_candidates or 1, self.indices.shape[0], self.replicates
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape))
+
+    @property
+    def steps(self) -> int:
+        return max((functional.steps for functional in self.functionals), default=0)
+
+    def begin(self, item: Int[Array, ""]) -> Slot:
+        """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
+        candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
+        stacked = self.num_candidates is not None
+        own = _take(self.algorithms, candidate) if stacked else self.algorithms
+        algorithm = _together(own, self.common)
+        problem = _take(self.problems, number)
+        key = trajectory_key(self.key, self.indices[number], replicate)
+        state, calls = initial(algorithm, self.problem_class, problem, key)
+        zero = jnp.zeros((), jnp.int32)
+        record = self.look(algorithm, state, problem, calls, zero)
+        folds = tuple(functional.init(record) for functional in self.functionals)
+        return Slot(
+            item=jnp.asarray(item, jnp.int32),
+            key_data=jax.random.key_data(key),
+            algorithm=eqx.filter(own, eqx.is_array) if stacked else None,
+            problem=problem,
+            state=state,
+            calls=calls,
+            folds=folds,
+            time=zero,
+            stopping_time=jnp.asarray(-1, jnp.int32),
+            finite=jnp.asarray(True),
+            active=item < self.size,
+        )
+
+    def look(self, algorithm: Algorithm, state: Any, problem: Any, calls: Calls, time: Int[Array, ""]) -> Record:
+        """The record of a trajectory at this time, in which nothing is computed twice, or that the algorithm knows."""
+        x = algorithm.iterate(state)
+        problem_class = seen_from(self.problem_class, x, problem, algorithm.known(state))
+        return Record(time, x, state, problem, problem_class, calls)
+
+    def advance(self, slot: Slot) -> Slot:
+        """Look at the current state; if the trajectory has not ended with it, make one step.
+
+        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step
+        asks the class that the record remembers with, unless that is from what the algorithm knows by itself. The state
+        of a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
+        """
+        algorithm = self.algorithm_of(slot)
+        record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)
+        finite = jnp.isfinite(record.gap(gaps.loss))
+        unsolved = slot.stopping_time < 0
+        solved_now = unsolved & finite & record.gap(self.criterion)
+        stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
+        folds = tuple(
+            where((slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold)
+            for functional, fold in zip(self.functionals, slot.folds, strict=True)
+        )
+        solved = stopping_time >= 0
+        goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
+
+        seen = record.problem_class if algorithm.known(slot.state) is None else self.problem_class
+        oracle = Oracle(seen, slot.problem, slot.calls, running=slot.active & goes_on)
+        key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
+        state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
+        looked = (folds, stopping_time, finite)
+        folds, stopping_time, finite = where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
+        return dataclasses.replace(
+            slot,
+            state=state,
+            calls=oracle.calls,
+            folds=folds,
+            time=slot.time + (slot.active & goes_on),
+            stopping_time=stopping_time,
+            finite=finite,
+            active=slot.active & goes_on,
+        )
+
+    def outcome(self, slot: Slot) -> Outcome:
+        """What a trajectory that has ended amounts to."""
+        end = End(slot.time, slot.stopping_time >= 0, slot.finite, slot.stopping_time, self.horizon)
+        results = zip(self.functionals, slot.folds, strict=True)
+        return Outcome(end.solved, end.diverged, tuple(functional.result(fold, end) for functional, fold in results))
+
+    def algorithm_of(self, slot: Slot) -> Algorithm:
+        return _together(slot.algorithm, self.common, self.algorithms)
+
+    def identity(self) -> str | None:
+        """A fingerprint of all that determines the results: arrays, and the text of what is computed with them.
+
+        None if that cannot be told.
+        """
+
+        def one(job: Job, item: Any) -> tuple[Slot, Outcome]:
+            slot = job.advance(job.begin(item))
+            return slot, job.outcome(slot)
+
+        compiled: Any = eqx.filter_jit(one)
+        program = compiled.lower(self, np.int32(0)).as_text()
+        return fingerprint(self, self.horizon, program) if recognizable(program) else None
+
+
+def _together(*parts: Any) -> Algorithm:
+    """An algorithm from its own parameters, those it has in common with others, and the rest, where there are such."""
+    return eqx.combine(*(part for part in parts if part is not None))
+
+
+def _take(tree: Any, index: Int[Array, ""]) -> Any:
+    return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, tree)
+
+
+def where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
+    return jax.tree.map(lambda new, old: jnp.where(condition, new, old), chosen, otherwise)
