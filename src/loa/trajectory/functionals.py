@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -50,9 +50,32 @@ class End(NamedTuple):
 
 
 class Functional(eqx.Module):
-    """A fold (init, update, result) over a trajectory, under a name."""
+    """A fold (init, update, result) over a trajectory, under a name.
+
+    Tables, figures and sentences call it by its `title`, `unit` and `symbol`; override them where the name does not say
+    enough. A functional whose values are bounded says so by `largest`, or by a field `cap`, and can be certified.
+    """
 
     name: eqx.AbstractVar[str]
+
+    @property
+    def title(self) -> str:
+        """What it is called at the head of a table."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def unit(self) -> str:
+        """What it counts, such as "iterations"; empty if it has no unit."""
+        return ""
+
+    @property
+    def symbol(self) -> str:
+        """Its symbol in the paper, as LaTeX; empty if it has none."""
+        return ""
+
+    def largest(self, horizon: int) -> float:
+        """The largest value it can have with this horizon; infinity if there is none."""
+        return float(getattr(self, "cap", float("inf")))
 
     @property
     def steps(self) -> int:
@@ -80,6 +103,11 @@ class StoppingTime(Functional):
 
     truncated: bool = eqx.field(static=True, kw_only=True, default=True)
     name: str = eqx.field(static=True, kw_only=True, default="stopping_time")
+    unit: ClassVar[str] = "iterations"
+    symbol: ClassVar[str] = r"\tau"
+
+    def largest(self, horizon: int) -> float:
+        return float(horizon) if self.truncated else float("inf")
 
     def init(self, record: Record) -> tuple[()]:
         return ()
@@ -212,6 +240,7 @@ class OracleCalls(Functional):
     kinds: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=Calls._fields)
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="oracle_calls")
+    unit: ClassVar[str] = "oracle calls"
 
     def __check_init__(self):
         if not isinstance(self.kinds, tuple) or not set(self.kinds) <= set(Calls._fields):
@@ -248,6 +277,9 @@ class Indicator(Functional):
     name: str = eqx.field(static=True)
     predicate: Callable[[Scalar], Any] = eqx.field(static=True)
     of: Functional = StoppingTime(truncated=False)
+
+    def largest(self, horizon: int) -> float:
+        return 1.0
 
     @property
     def steps(self) -> int:
