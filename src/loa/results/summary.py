@@ -1,7 +1,7 @@
 """What a run found, in typed numbers: the content of `summary.json`.
 
-A `RunSummary` is built once, by the run. Tables, figures, the report and the pages of the documentation read from it and
-compute nothing.
+A `RunSummary` is built once, by the run. Tables, figures, the report and the documentation read from it and compute
+nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Ends = tuple[float | None, float | None]
 
 @dataclass(frozen=True)
 class FunctionalSummary:
-    """How a functional is called in tables, figures and sentences, and the largest value it can have, if there is one."""
+    """How a functional is called in tables, figures and sentences, and the largest value it can have, if any."""
 
     name: str
     title: str
@@ -177,9 +177,9 @@ class RunSummary:
         return _encoded(content)
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> RunSummary:
+    def from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
         """The inverse of `to_json`."""
-        content = _decoded(content)
+        content: dict[str, Any] = _decoded(saved)
         content |= {
             "functionals": tuple(FunctionalSummary(**each) for each in content["functionals"]),
             "learned": AlgorithmSummary.from_json(content["learned"]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -103,8 +103,14 @@ class StoppingTime(Functional):
 
     truncated: bool = eqx.field(static=True, kw_only=True, default=True)
     name: str = eqx.field(static=True, kw_only=True, default="stopping_time")
-    unit: ClassVar[str] = "iterations"
-    symbol: ClassVar[str] = r"\tau"
+
+    @property
+    def unit(self) -> str:
+        return "iterations"
+
+    @property
+    def symbol(self) -> str:
+        return r"\tau"
 
     def largest(self, horizon: int) -> float:
         return float(horizon) if self.truncated else float("inf")
@@ -240,7 +246,10 @@ class OracleCalls(Functional):
     kinds: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=Calls._fields)
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="oracle_calls")
-    unit: ClassVar[str] = "oracle calls"
+
+    @property
+    def unit(self) -> str:
+        return "oracle calls"
 
     def __check_init__(self):
         if not isinstance(self.kinds, tuple) or not set(self.kinds) <= set(Calls._fields):
