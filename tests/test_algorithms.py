@@ -477,6 +477,7 @@ ALGORITHMS = {
     "heavy ball": loa.HeavyBall(0.05, 0.5),
     "nesterov": loa.NesterovAcceleratedGradient(0.05),
     "nesterov, strongly convex": loa.NesterovAcceleratedGradient(0.05, momentum=0.5),
+    "barzilai-borwein": loa.BarzilaiBorwein(),
     "proximal gradient": loa.ProximalGradient(),
     "fista": loa.FISTA(),
     "fista without restart": loa.FISTA(restart=False),

@@ -4,6 +4,7 @@ from .adam import Adam as Adam
 from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
+from .barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .fista import FISTA as FISTA
 from .from_optax import FromOptax as FromOptax
