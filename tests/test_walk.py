@@ -1,7 +1,7 @@
 """One walk: whoever runs an algorithm with the same key sees the same trajectory, and no two uses share a key."""
 
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -13,12 +13,12 @@ from classes import Bowls, LeastSquares, Noisy
 import loa
 from loa.experiments import fitted_curves, restored_images
 from loa.learning import first_step
+from loa.problems.network_training import prediction
 from loa.trajectory import kernels
 from loa.trajectory.walk import Walk, trajectory_key
 
 KEY = jax.random.key(5)
 STEPS, PROBLEMS = 4, 3
-TIMES = (0, 1, STEPS)
 NEVER = loa.loss_below(1e-12)
 
 
@@ -35,10 +35,8 @@ class Jittery(loa.Algorithm):
 
 
 CASES = {
-    "deterministic": (loa.GradientDescent, 0.4, Bowls()),
     "with memory": (lambda step_size: loa.HeavyBall(step_size, 0.5), 0.4, Bowls()),
-    "stochastic gradients": (loa.SGD, 0.02, LeastSquares()),
-    "noise": (Jittery, 0.4, Bowls()),
+    "random": (loa.SGD, 0.02, LeastSquares()),
     "keys in the state": (Noisy, 0.4, Bowls()),
 }
 
@@ -47,47 +45,53 @@ def weighted_sum(problem_class, x, problem):
     return jnp.sum(jnp.arange(1.0, 5.0) * x)
 
 
-def by_evaluation(make, step, problem_class, problems):
-    gaps = [loa.Gap(step=time, gap=weighted_sum, name=f"at_{time}") for time in TIMES]
-    options = dict(criterion=NEVER, horizon=STEPS, functionals=gaps, key=KEY)
-    result = loa.evaluate(make(step), problem_class, problems, **options)
-    return np.stack([result[gap.name][:, 0] for gap in gaps], axis=1)
+def weighted_sums(points):
+    return np.asarray(points) @ np.arange(1.0, 5.0)
 
 
-def by_trajectories(make, step, problem_class, problems):
-    paths = loa.trajectories(make(step), problem_class, problems, horizon=STEPS, key=KEY)
-    return np.asarray(paths.iterates)[:, 0, TIMES] @ np.arange(1.0, 5.0)
+def by_trajectories(algorithm, problem_class, problems):
+    return weighted_sums(
+        loa.trajectories(algorithm, problem_class, problems, horizon=STEPS, key=KEY).iterates[:, 0, -1]
+    )
 
 
-def by_evolution(make, step, problem_class, problems):
+def by_evaluation(algorithm, problem_class, problems):
+    options = dict(criterion=NEVER, horizon=STEPS, functionals=[loa.Gap(step=STEPS, gap=weighted_sum)], key=KEY)
+    return loa.evaluate(algorithm, problem_class, problems, **options)[f"gap_{STEPS}"][:, 0]
+
+
+def by_evolution(algorithm, problem_class, problems):
     options = dict(gap=weighted_sum, horizon=STEPS, key=KEY, batch=2)
-    return kernels.evolution(make(step), problem_class, problems, **options)[:, TIMES]
+    return kernels.evolution(algorithm, problem_class, problems, **options)[:, -1]
 
 
-def by_iterates(make, step, problem_class, problems):
-    points = [kernels.iterates_after(make(step), problem_class, problems, steps=time, key=KEY) for time in TIMES]
-    return np.stack(points, axis=1) @ np.arange(1.0, 5.0)
+def by_iterates(algorithm, problem_class, problems):
+    return weighted_sums(kernels.iterates_after(algorithm, problem_class, problems, steps=STEPS, key=KEY))
 
 
-def by_semigroup(make, step, problem_class, problems):
+def initial_states(algorithm, problem_class, problems):
     def one(index, problem):
-        key = trajectory_key(KEY, index)
-        first = Walk(make(step), problem_class, problem).begin(key).state
-        states = [kernels.semigroup(make(step), problem_class, problem, first, time, key) for time in TIMES]
-        return jnp.stack([weighted_sum(problem_class, make(step).iterate(state), problem) for state in states])
+        return Walk(algorithm, problem_class, problem).begin(trajectory_key(KEY, index)).state
 
-    return np.asarray(jax.jit(jax.vmap(one))(jnp.arange(PROBLEMS), problems))
+    return jax.vmap(one)(jnp.arange(PROBLEMS), problems)
 
 
-def by_joint_transitions(make, step, problem_class, problems):
-    def initial(index, problem):
-        return Walk(make(step), problem_class, problem).begin(trajectory_key(KEY, index)).state
+@eqx.filter_jit
+def by_semigroup(algorithm, problem_class, problems):
+    def one(index, problem, state):
+        return kernels.semigroup(algorithm, problem_class, problem, state, STEPS, trajectory_key(KEY, index))
 
-    states, found = jax.vmap(initial)(jnp.arange(PROBLEMS), problems), []
-    for time in range(STEPS + 1):
-        found.append(jax.vmap(make(step).iterate)(states) @ jnp.arange(1.0, 5.0))
-        states = kernels.joint_transition(make(step), problem_class, problems, states, KEY, time=time)
-    return np.stack(found, axis=1)[:, TIMES]
+    states = initial_states(algorithm, problem_class, problems)
+    return jax.vmap(algorithm.iterate)(jax.vmap(one)(jnp.arange(PROBLEMS), problems, states)) @ jnp.arange(1.0, 5.0)
+
+
+@eqx.filter_jit
+def by_joint_transitions(algorithm, problem_class, problems):
+    def body(time, states):
+        return kernels.joint_transition(algorithm, problem_class, problems, states, KEY, time=time)
+
+    states = jax.lax.fori_loop(0, STEPS, body, initial_states(algorithm, problem_class, problems))
+    return jax.vmap(algorithm.iterate)(states) @ jnp.arange(1.0, 5.0)
 
 
 WAYS = [by_evaluation, by_evolution, by_iterates, by_semigroup, by_joint_transitions]
@@ -95,11 +99,12 @@ WAYS = [by_evaluation, by_evolution, by_iterates, by_semigroup, by_joint_transit
 
 @pytest.mark.parametrize("case", CASES)
 def test_all_ways_see_the_same_trajectories(case):
-    problems = CASES[case][-1].draw(jax.random.key(1), PROBLEMS)
-    expected = by_trajectories(*CASES[case], problems)
-    assert len(np.unique(expected)) == expected.size, "trajectories differ, so that they can be told apart"
+    make, step, problem_class = CASES[case]
+    arguments = make(step), problem_class, problem_class.draw(jax.random.key(1), PROBLEMS)
+    expected = by_trajectories(*arguments)
+    assert len(np.unique(expected)) == PROBLEMS, "trajectories differ, so that they can be told apart"
     for way in WAYS:
-        np.testing.assert_allclose(way(*CASES[case], problems), expected, rtol=1e-12, err_msg=way.__name__)
+        np.testing.assert_allclose(way(*arguments), expected, rtol=1e-12, err_msg=way.__name__)
 
 
 @pytest.mark.filterwarnings("ignore:the best step_size")
@@ -111,7 +116,7 @@ def test_tuning_by_gradient_sees_the_same_trajectories(case):
         make, {"step_size": (0.5 * step, 1.5 * step)}, problem_class, problems, key=KEY, iterations=1,
         functional=loa.Gap(step=STEPS, gap=weighted_sum), horizon=STEPS,
     )  # fmt: skip
-    expected = by_trajectories(make, step, problem_class, problems)[:, -1].mean()
+    expected = by_trajectories(make(step), problem_class, problems).mean()
     assert tuned.tried[0][0]["step_size"] == pytest.approx(step, rel=1e-15)
     assert tuned.tried[0][1] == pytest.approx(expected, rel=1e-12)
 
@@ -123,23 +128,21 @@ class RandomImages(loa.problems.ImageRestoration):
         return jax.random.uniform(key, self.size)
 
 
-def test_pictures_show_the_same_trajectories(monkeypatch):
-    monkeypatch.setattr(restored_images, "LATE", 2)
-    setting = SimpleNamespace(problem_class=RandomImages(size=(6, 5)), horizon=8)
-    problems, key = setting.problem_class.draw(KEY, 4), jax.random.key(0)
-    shown = restored_images.restored_images(setting, {"noisy": Jittery(0.1)}, problems)  # pyright: ignore
-    paths = loa.trajectories(Jittery(0.1), setting.problem_class, problems, horizon=10, key=key)
-    images = shown.image.sel(version="noisy, 10 steps").values
-    np.testing.assert_allclose(images, np.asarray(paths.iterates)[:3, 0, 10].astype(np.float32), rtol=1e-5)
+def test_pictures_show_the_same_trajectories():
+    problem_class, key = RandomImages(size=(6, 5)), jax.random.key(0)
+    problems = problem_class.draw(KEY, 3)
+    setting: Any = SimpleNamespace(problem_class=problem_class)
+    images = restored_images._after(setting, Jittery(0.1), problems, 2)
+    paths = loa.trajectories(Jittery(0.1), problem_class, problems, horizon=2, key=key)
+    np.testing.assert_allclose(images, paths.iterates[:, 0, 2], rtol=1e-12)
 
-    setting = SimpleNamespace(problem_class=loa.problems.StochasticNetworkTraining(), horizon=8)
-    problems = setting.problem_class.draw(KEY, 4)
-    shown = fitted_curves.fitted_curves(setting, {"SGD": loa.SGD(0.01)}, problems)  # pyright: ignore
-    paths = loa.trajectories(loa.SGD(0.01), setting.problem_class, problems, horizon=2, key=key)
-    predictions = jax.vmap(lambda x: loa.problems.network_training.prediction(x, jnp.asarray(fitted_curves.GRID)))
-    for version, time in (("start", 0), ("SGD, 2 steps", 2)):
-        curves = predictions(jnp.asarray(paths.iterates)[:3, 0, time])
-        np.testing.assert_allclose(shown.curve.sel(version=version).values, curves, rtol=1e-9, atol=1e-12)
+    problem_class = loa.problems.StochasticNetworkTraining()
+    problems = problem_class.draw(KEY, 3)
+    setting = SimpleNamespace(problem_class=problem_class)
+    curves = fitted_curves._curves(setting, loa.SGD(0.01), problems, 2)
+    paths = loa.trajectories(loa.SGD(0.01), problem_class, problems, horizon=2, key=key)
+    expected = jax.vmap(lambda x: prediction(x, jnp.asarray(fitted_curves.GRID)))(paths.iterates[:, 0, 2])
+    np.testing.assert_allclose(curves, expected, rtol=1e-9, atol=1e-12)
 
 
 class Blind(loa.Algorithm):
