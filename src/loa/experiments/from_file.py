@@ -61,8 +61,8 @@ def experiment_for(
     They depend on what the class knows: learned curvature and L-BFGS for smooth problems, a proximal Newton method and
     FISTA where there is a `prox`, preconditioned descent and Adam where there is a `stochastic_loss`.
     """
-    stochastic, proximal = _overrides(problem_class, "stochastic_loss"), _overrides(problem_class, "prox")
-    if proximal and not _overrides(problem_class, "smoothness"):
+    stochastic, proximal = problem_class.has("stochastic_loss"), problem_class.has("prox")
+    if proximal and not problem_class.has("smoothness"):
         raise ValueError(
             f"{type(problem_class).__name__} has a prox, so that algorithms need a step size: define "
             "`def smoothness(self, problem)` in it, a Lipschitz constant of the gradient of the smooth part."
@@ -73,7 +73,7 @@ def experiment_for(
             "file, such as `criterion = loa.loss_below(0.1)`."
         )
     residual = gaps.prox_residual if proximal else gaps.gradient_norm
-    gap = gaps.loss_gap if _overrides(problem_class, "optimal_loss") else residual
+    gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
     if stochastic:
         known, tuned, learned = {}, {"Adam": tuned_adam}, learn_stochastic
     elif proximal:
@@ -114,10 +114,6 @@ def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bo
         )
     tolerance = float(f"{REDUCTION * typical:.1e}")
     return prox_residual_below(tolerance) if proximal else gradient_norm_below(tolerance)
-
-
-def _overrides(problem_class: ProblemClass, method: str) -> bool:
-    return getattr(type(problem_class), method) is not getattr(ProblemClass, method)
 
 
 def _imported(path: Path) -> ModuleType:

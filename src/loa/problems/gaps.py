@@ -54,7 +54,7 @@ class ProxResidual(eqx.Module):
     step_size: float | None = eqx.field(static=True, default=None)
 
     def __call__(self, problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
-        if type(problem_class).prox is ProblemClass.prox:
+        if not problem_class.has("prox"):
             problem_class.prox(x, 1.0, problem)  # says that there is none
         beta = 1.0 / problem_class.smoothness(problem) if self.step_size is None else self.step_size
         return norm(x - problem_class.prox(x - beta * problem_class.gradient(x, problem), beta, problem))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.extend.core import get_opaque_trace_state
 from jaxtyping import Array, Key, Scalar
+
+OPTIONAL = (
+    "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
+    "optimal_accuracy", "solution",
+)  # fmt: skip
+"""What a problem class may say about its problems beyond how to draw one, its loss and where to start."""
 
 
 class MissingOracle(TypeError):
@@ -75,10 +79,9 @@ class ProblemClass(eqx.Module):
 
     def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
         """Loss and gradient. Override it, with `gradient`, where the two have more in common than JAX can see."""
-        own = type(self)
-        if own.smooth is ProblemClass.smooth and own.gradient is ProblemClass.gradient:
-            return jax.value_and_grad(self.loss)(x, problem)
-        return self.loss(x, problem), self.gradient(x, problem)
+        if self.has("smooth") or self.has("gradient"):
+            return self.loss(x, problem), self.gradient(x, problem)
+        return jax.value_and_grad(self.loss)(x, problem)
 
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
         r"""\(\mathrm{prox}_{\alpha g}(x)\) of the non-smooth part g with step size α."""
@@ -107,46 +110,29 @@ class ProblemClass(eqx.Module):
         """A minimizer of the loss."""
         raise self._missing("known solution", "solution(self, problem)")
 
+    def has(self, method: str) -> bool:
+        """Say whether this class provides one of the optional methods itself.
+
+        A default of `ProblemClass`, such as automatic differentiation or the optimal loss 0, does not count.
+
+        Arguments:
+            method: "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness",
+                "optimal_loss", "optimal_accuracy" or "solution".
+
+        >>> from loa.problems import Lasso, Rosenbrock
+        >>> Lasso(rows=2, columns=3).has("prox"), Rosenbrock().has("prox")
+        (True, False)
+        """
+        if method not in OPTIONAL:
+            raise ValueError(
+                f"{method!r} is not an optional method of a problem class; these are {', '.join(OPTIONAL)}."
+            )
+        own = vars(self).get(method, getattr(type(self), method))
+        return own is not None and own is not getattr(ProblemClass, method)
+
     def _missing(self, what: str, method: str) -> MissingOracle:
         name = type(self).__name__
         return MissingOracle(f"{name} has no {what}: define `def {method}` in {name}, or ask for something else.")
-
-
-def seen_from(
-    problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None = None
-) -> ProblemClass:
-    """The same class, except that loss and gradient of this problem at this point are computed at most once.
-
-    Not at all if they are known. XLA would notice some of what is asked twice, but not all of it inside of loops. A
-    gradient that nobody asks for is not computed either, once it is compiled.
-    """
-    home = get_opaque_trace_state(convention="nnx")
-    memory: list[tuple[Scalar, Any]] = [] if known is None else [known]
-
-    def here(y: Any, p: Any) -> bool:
-        return y is x and p is problem
-
-    def at_home() -> bool:
-        """What is computed inside of a loop must not leave it."""
-        return get_opaque_trace_state(convention="nnx") == home
-
-    def value_and_gradient(y: Any, p: Any) -> tuple[Scalar, Any]:
-        if here(y, p) and memory:
-            return memory[0]
-        found = problem_class.value_and_gradient(y, p)
-        if here(y, p) and at_home():
-            memory.append(found)
-        return found
-
-    def gradient(y: Any, p: Any) -> Any:
-        return value_and_gradient(y, p)[1] if here(y, p) else problem_class.gradient(y, p)
-
-    def loss(y: Any, p: Any) -> Scalar:
-        return value_and_gradient(y, p)[0] if here(y, p) and (memory or at_home()) else problem_class.loss(y, p)
-
-    there = copy.copy(problem_class)
-    vars(there).update(loss=loss, gradient=gradient, value_and_gradient=value_and_gradient)
-    return there
 
 
 @eqx.filter_jit

@@ -37,6 +37,9 @@ SMALL_SLOT = 2**18
 takes longer than a sum of a few hundred itself: a tenth of the time of FISTA on LASSO, a quarter of L-BFGS on networks.
 """
 
+UNSPLIT_SUMS = {"xla_disable_hlo_passes": "tree_reduction_rewriter"}
+"""Options with which XLA does not split sums. An unknown pass would be ignored silently; a test checks this one."""
+
 
 class Progress(NamedTuple):
     """What changes while a job runs: trajectories in flight, the next one waiting, results so far, waste so far."""
@@ -179,7 +182,7 @@ _run = eqx.filter_jit(_advance_all, donate="all-except-first")
 _run_small = eqx.filter_jit(
     _advance_all,
     donate="all-except-first",
-    compiler_options={"xla_disable_hlo_passes": "tree_reduction_rewriter"},  # pyright: ignore[reportCallIssue]
+    compiler_options=UNSPLIT_SUMS,  # pyright: ignore[reportCallIssue]
 )
 
 

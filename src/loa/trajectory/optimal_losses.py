@@ -30,7 +30,7 @@ from ..problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from ..problems.problem_class import ProblemClass, count_problems
 from ..storage.checkpoint import recognizable
 from ..storage.files import write_whole
-from .kernels import initial, semigroup
+from .walk import Walk
 
 BATCH = 16
 """How many problems are solved together, and kept in one file of the cache."""
@@ -171,8 +171,8 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
     By FISTA for a class with a `prox`; else by L-BFGS, which also brings the norm of the gradient below
     \(64 \sqrt{\epsilon}\), 1e-6 in float64.
     """
-    smooth, key = type(problem_class).prox is ProblemClass.prox, jax.random.key(0)
-    algorithm = LBFGS() if smooth else FISTA()
+    smooth, key = not problem_class.has("prox"), jax.random.key(0)
+    walk = Walk(LBFGS() if smooth else FISTA(), problem_class, problem)
 
     def accurate(x: Any, error: Scalar) -> Bool[Array, ""]:
         enough = error <= attainable_accuracy(problem_class.loss(x, problem))
@@ -180,20 +180,20 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
         return enough & flat
 
     def some_steps(carry: Any) -> Any:
-        state, best, least, _, checks = carry
-        state = semigroup(algorithm, problem_class, problem, state, STEPS_PER_CHECK, key)
-        x = algorithm.iterate(state)
+        moment, best, least, _, checks = carry
+        moment = walk.after(moment, STEPS_PER_CHECK, key)
+        x = walk.record(moment).iterate
         error = problem_class.suboptimality(x, problem)
         done = accurate(x, error)
         better = done | (error < least)
-        return state, jnp.where(better, x, best), jnp.where(better, error, least), done, checks + 1
+        return moment, jnp.where(better, x, best), jnp.where(better, error, least), done, checks + 1
 
     def unfinished(carry: Any) -> Bool[Array, ""]:
         return ~carry[3] & (carry[4] < MOST_CHECKS)
 
-    state, _ = initial(algorithm, problem_class, problem, key)
-    x = algorithm.iterate(state)
-    carry = (state, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(False), jnp.zeros((), jnp.int32))
+    first = walk.begin(key)
+    x = walk.record(first).iterate
+    carry = (first, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(False), jnp.zeros((), jnp.int32))
     return jax.lax.while_loop(unfinished, some_steps, carry)[1:3]
 
 
