@@ -24,9 +24,9 @@ class LearnedStochasticTraining(Algorithm):
     \[ x^{(t+1)} = x^{(t)} - s_4 \kappa\, p_1 \odot \hat m / (0.001 |p_2| \odot \sqrt{\hat v} + \varepsilon). \]
 
     The preconditioners \(p_1, p_2\) come from a coordinate-wise network that sees the directions \(d_1, d_2\) of Adam's
-    moments \(\hat m, \hat v\) and \(d_1 \odot d_2\). Their weights \(s_1, s_2, s_3\) and the step size \(s_4\) come from
-    a second network that sees the norms of the moments, t and the stochastic loss. The paper's text writes \(d_1, d_2\)
-    for \(p_1, p_2\) in the update, and its figure has three features instead of four.
+    moments \(\hat m, \hat v\) and \(d_1 \odot d_2\). Their weights \(s_1, s_2, s_3\) and the step size \(s_4\) come
+    from a second network that sees the norms of the moments, t and the stochastic loss. The paper's text writes
+    \(d_1, d_2\) for \(p_1, p_2\) in the update, and its figure has three features instead of four.
 
     The initial weights are such that \(p_1 = p_2\) and \(s_4 \ge 0\), which is Adam with the rate \(s_4\). Otherwise
     coordinates with a \(p_2\) close to zero would make steps too long to learn anything from.
