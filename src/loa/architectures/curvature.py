@@ -27,14 +27,14 @@ class Curvature(eqx.Module):
 
     @abstractmethod
     def coordinates(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""The coordinates \(V^\top x\) of a point."""
+        """The coordinates Vᵀx of a point."""
 
     @abstractmethod
     def point(self, coordinates: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""The point \(V c\) with these coordinates."""
+        """The point Vc with these coordinates."""
 
     def apply(self, function: Callable[[Array], Array], x: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""Apply a function f of the matrix to a point: \(V f(\mathrm{diag}(w)) V^\top x\)."""
+        """Apply a function f of the matrix to a point: V f(diag(w)) Vᵀx."""
         return self.point(function(self.spectrum).astype(x.dtype) * self.coordinates(x))
 
 

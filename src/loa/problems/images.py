@@ -88,20 +88,23 @@ class ImageRestoration(ComputedOptimum):
         return self.data_fidelity_gradient(x, problem) + self.regularizer_gradient(x, problem)
 
     def data_fidelity(self, x: Image, problem: Restoration) -> Scalar:
-        r"""The data fidelity, \(h(x) = \frac12 \|Ax - b\|^2\)."""
+        """The data fidelity, h(x) = ½‖Ax - b‖²."""
         residual = blur(x) - problem.observed
         return 0.5 * total(residual * residual)
 
     def data_fidelity_gradient(self, x: Image, problem: Restoration) -> Image:
-        r"""The gradient of the data fidelity, \(\nabla h(x) = A^\top (Ax - b)\)."""
+        """The gradient of the data fidelity, ∇h(x) = Aᵀ(Ax - b)."""
         return blur_adjoint(blur(x) - problem.observed)
 
     def regularizer(self, x: Image, problem: Restoration) -> Scalar:
-        r"""The regularizer, \(r(x) = \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\)."""
+        r"""The regularizer, a smoothed total variation.
+
+        \(r(x) = \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\).
+        """
         return problem.regularization * total(self._steepness(*differences(x)))
 
     def regularizer_gradient(self, x: Image, problem: Restoration) -> Image:
-        r"""The gradient of the regularizer, \(\nabla r(x) = \lambda D^\top (Dx / \sqrt{|Dx|^2 + \varepsilon^2})\)."""
+        """The gradient of the regularizer, ∇r(x) = λ Dᵀ(Dx / √(|Dx|² + ε²))."""
         down, across = differences(x)
         steepness = self._steepness(down, across)
         return problem.regularization * differences_adjoint(down / steepness, across / steepness)
@@ -111,7 +114,7 @@ class ImageRestoration(ComputedOptimum):
         return stored(jnp.sqrt(down * down + across * across + self.smoothing**2))
 
     def smoothness(self, problem: Restoration) -> Scalar:
-        r"""The largest eigenvalue of \(A^\top A + (\lambda/\varepsilon) D^\top D\) at the largest λ of the class."""
+        """The largest eigenvalue of AᵀA + (λ/ε) DᵀD at the largest λ of the class."""
         return self.largest_eigenvalue
 
     def suboptimality(self, x: Image, problem: Restoration) -> Scalar:

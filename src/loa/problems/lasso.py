@@ -81,19 +81,19 @@ class Lasso(ComputedOptimum):
         return self.smooth(x, problem) + self.nonsmooth(x, problem)
 
     def smooth(self, x: Float[Array, " d"], problem: SparseRecovery) -> Scalar:
-        r"""The smooth part, \(h(x) = \frac12 \|Ax - b\|^2\)."""
+        """The smooth part, h(x) = ½‖Ax - b‖²."""
         residual = self.matrix @ x - problem.target
         return 0.5 * jnp.sum(residual * residual)
 
     def nonsmooth(self, x: Float[Array, " d"], problem: SparseRecovery) -> Scalar:
-        r"""The non-smooth part, \(g(x) = \lambda \|x\|_1\)."""
+        """The non-smooth part, g(x) = λ‖x‖₁."""
         return problem.regularization * jnp.sum(jnp.abs(x))
 
     def gradient(self, x: Float[Array, " d"], problem: SparseRecovery) -> Float[Array, " d"]:
         return (self.matrix @ x - problem.target) @ self.matrix
 
     def prox(self, x: Float[Array, " d"], step_size: Scalar, problem: SparseRecovery) -> Float[Array, " d"]:
-        r"""Soft thresholding, \(\mathrm{sign}(x) \max(|x| - \alpha\lambda, 0)\)."""
+        """Soft thresholding, sign(x) max(|x| - αλ, 0)."""
         threshold = step_size * problem.regularization
         return x - jnp.clip(x, -threshold, threshold)
 

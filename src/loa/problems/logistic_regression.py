@@ -67,11 +67,14 @@ class LogisticRegression(ComputedOptimum):
         return self.penalty * x - weights @ self.signed_features
 
     def smoothness(self, problem: Bootstrap) -> Scalar:
-        r"""A Lipschitz constant of the gradient, \(\lambda_{\max}(\frac1{4n} \sum_i c_i a_i a_i^\top) + \mu\)."""
+        r"""A Lipschitz constant of the gradient.
+
+        \(\lambda_{\max}(\frac1{4n} \sum_i c_i a_i a_i^\top) + \mu\).
+        """
         weighted = problem.counts[:, None] * self.signed_features / (4.0 * problem.counts.size)
         return jnp.linalg.eigvalsh(self.signed_features.T @ weighted)[-1] + self.penalty
 
     def suboptimality(self, x: Float[Array, " d"], problem: Bootstrap) -> Scalar:
-        r"""An upper bound from strong convexity, \(\|\nabla \ell(x)\|^2 / 2\mu\)."""
+        """An upper bound from strong convexity, ‖∇ℓ(x)‖² / 2μ."""
         gradient = self.gradient(x, problem)
         return jnp.sum(gradient * gradient) / (2.0 * self.penalty)

@@ -100,7 +100,7 @@ class Oracle:
         return carry
 
     def cond(self, predicate: Any, if_true: Callable[..., Carry], if_false: Callable[..., Carry], *operands) -> Carry:
-        """`jax.lax.cond` whose branches may call this oracle. (Under `vmap` both run; only the one taken counts.)"""
+        """`jax.lax.cond` whose branches may call this oracle. Under `vmap` both run, but only one counts."""
 
         def counted(branch: Callable[..., Carry]) -> Callable[..., tuple[Calls, Carry]]:
             def run(calls: Calls, *arguments: Any) -> tuple[Calls, Carry]:
