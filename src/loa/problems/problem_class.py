@@ -82,7 +82,7 @@ class ProblemClass(eqx.Module):
         return jax.grad(self.smooth)(x, problem)
 
     def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
-        """Loss and gradient. Override it, with `gradient`, if the two share computations that JAX cannot detect."""
+        """Loss and gradient. Override it, with `gradient`, where the two have more in common than JAX can see."""
         own = type(self)
         if own.smooth is ProblemClass.smooth and own.gradient is ProblemClass.gradient:
             return jax.value_and_grad(self.loss)(x, problem)

@@ -45,9 +45,9 @@ class Performance:
     """The result of `loa.evaluate`: the values of all functionals on every problem.
 
     `performance["stopping_time"]` is the array of that functional, with axes (problem, replicate), or (candidate,
-    problem, replicate) for a stack of algorithms. `outcome` says how each trajectory ended: "solved", "exhausted" (the
-    horizon came first) or "diverged" (the loss became infinite or not a number). `weights` are those of the stack, if
-    it has any. `seconds` is the time of the computation without compilation.
+    problem, replicate) for a stack of algorithms with `weights`. `outcome` says how each trajectory ended:
+    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
+    is how long it took to compute all of them, without compilation.
     """
 
     values: dict[str, np.ndarray]
