@@ -1,4 +1,4 @@
-"""Algorithms: classical and learned, all on one interface."""
+"""Algorithms: the common interface, and classical methods."""
 
 from .adam import Adam as Adam
 from .algorithm import Algorithm as Algorithm

@@ -18,17 +18,18 @@ OPTIONAL = (
 
 
 class MissingOracle(TypeError):
-    """Something was asked of a problem class that it does not provide."""
+    """An algorithm or functional asked a problem class for something that it does not provide."""
 
 
 class ProblemClass(eqx.Module):
-    r"""A distribution of problems \(\min_x \ell(x, \theta)\), \(\theta \sim P_P\), and where to start on them.
+    r"""A distribution of optimization problems, with their loss and the point where algorithms start.
 
-    Subclasses say how to draw a problem, what its loss is and where an algorithm starts. Everything is written for
-    *one* problem, a pytree of arrays, and *one* point x, an array of any shape; batching is done by loa. What a class
-    knows beyond that it says by overriding one of the optional methods: `gradient`, `value_and_gradient`, `smooth` and
-    `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and
-    was not given raises `MissingOracle`.
+    A problem \(\theta \sim P_P\) is to be solved as \(\min_x \ell(x, \theta)\) (section 3.1 of the paper). Subclasses
+    define how to draw a problem (`sample`), its loss (`loss`) and where an algorithm starts (`start`). Everything is
+    written for *one* problem, a pytree of arrays, and *one* point x, an array of any shape; loa does the batching. A
+    class that knows more overrides the optional methods: `gradient`, `value_and_gradient`, `smooth` and `prox`,
+    `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and was
+    not overridden raises `MissingOracle`.
 
     Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
 
@@ -44,7 +45,7 @@ class ProblemClass(eqx.Module):
     """
 
     finite: ClassVar[bool] = False
-    """Whether there are finitely many problems, so that independent draws may coincide here and there."""
+    """Whether there are finitely many problems, so that independent draws may coincide."""
 
     affine_gradient: ClassVar[bool] = False
     """Whether the smooth part is quadratic in x, so that the gradient at x + β(x - y) follows from those at x and y."""
@@ -55,26 +56,33 @@ class ProblemClass(eqx.Module):
 
     @abstractmethod
     def loss(self, x: Any, problem: Any) -> Scalar:
-        r"""The loss \(\ell(x, \theta)\), a scalar."""
+        """The loss ℓ(x, θ) of a point, a scalar."""
 
     @abstractmethod
     def start(self, problem: Any, key: Key[Array, ""]) -> Any:
-        r"""The initial point \(x^{(0)}\), fixed or random."""
+        """The initial point of an algorithm, fixed or random."""
 
     def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
         """Draw independent problems, stacked along a new leading axis.
 
-        Problem n depends on the key and on n alone, so a longer draw begins with the shorter one.
+        Problem n depends only on the key and on n, so a longer draw begins with the shorter one.
+
+        Arguments:
+            key: a PRNG key such as `jax.random.key(0)`.
+            num_problems: how many to draw, at least 1.
+
+        Returns:
+            A stack of problems: what `sample` returns, each array with a leading axis of length num_problems.
         """
         check_key(key)
         return _draw(self, key, whole_number("num_problems", num_problems))
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
-        """The smooth part of the loss; all of it unless the class has a `prox` for the rest."""
+        """The smooth part of the loss. This is the whole loss unless the class has a `prox` for the rest."""
         return self.loss(x, problem)
 
     def gradient(self, x: Any, problem: Any) -> Any:
-        """Gradient of the smooth part. Override it where automatic differentiation is not the best way."""
+        """The gradient of the smooth part. Override it if a formula is better than automatic differentiation."""
         return jax.grad(self.smooth)(x, problem)
 
     def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
@@ -84,7 +92,7 @@ class ProblemClass(eqx.Module):
         return jax.value_and_grad(self.loss)(x, problem)
 
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
-        r"""\(\mathrm{prox}_{\alpha g}(x)\) of the non-smooth part g with step size α."""
+        """The proximal mapping prox_{αg}(x) of the non-smooth part g with step size α."""
         raise self._missing("prox", "prox(self, x, step_size, problem)")
 
     def stochastic_loss(self, x: Any, problem: Any, key: Key[Array, ""]) -> Scalar:
@@ -92,18 +100,19 @@ class ProblemClass(eqx.Module):
         raise self._missing("stochastic loss", "stochastic_loss(self, x, problem, key)")
 
     def smoothness(self, problem: Any) -> Scalar:
-        """L, a Lipschitz constant of the gradient of the smooth part."""
+        """A Lipschitz constant L of the gradient of the smooth part."""
         raise self._missing("smoothness constant", "smoothness(self, problem)")
 
     def optimal_loss(self, problem: Any) -> Scalar | float:
-        """The smallest value of the loss: 0 unless overridden, as losses in the paper are non-negative.
+        """The smallest value of the loss; 0 by default, as losses in the paper are non-negative.
 
-        Where a gap to the optimum is measured and this is not overridden, loa warns; `return 0.0` says it is meant.
+        If a gap to the optimum is measured and this method is not overridden, loa warns. Overriding it with
+        `return 0.0` states that 0 is right.
         """
         return 0.0
 
     def optimal_accuracy(self, problem: Any) -> Scalar | float:
-        """How far from the truth `optimal_loss` may be: 0 where a formula gives it. Gaps are at least as large."""
+        """The largest error of `optimal_loss`, 0 if a formula gives it. Reported gaps are never smaller."""
         return 0.0
 
     def solution(self, problem: Any) -> Any:
