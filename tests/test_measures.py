@@ -119,8 +119,8 @@ def test_an_estimate_is_a_float():
         (lambda: measures.probability([0.0, 0.5]), "values 0 and 1 only"),
         (lambda: measures.quantile([1.0], 1.0), "level must lie between 0 and 1, got 1.0"),
         (lambda: measures.cvar([1.0], 0.0), "level must lie between 0 and 1"),
-        (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "2 non-negative numbers that sum to one"),
-        (lambda: measures.performance(np.ones((2, 3)), [1.0]), "2 non-negative numbers"),
+        (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "weights must sum to one, but the sum is 1.1"),
+        (lambda: measures.performance(np.ones((2, 3)), [1.0]), "weights must be 2 probabilities, one per candidate"),
     ],
 )
 def test_bad_input_gets_a_sentence(call, sentence):

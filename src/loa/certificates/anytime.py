@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .inputs import Array, check_fraction, per_problem, round_up
+from .inputs import Array, check_fraction, per_problem
+from .rounding import round_up
 
 DEFAULT_GRID = tuple(float(lam) for lam in special.expit(np.linspace(-5.0, 5.0, 21)))
 EVERY_TIME = 2048

@@ -16,7 +16,8 @@ from scipy import special
 from .anytime import DEFAULT_GRID, anytime_bounds, log_target
 from .betting import betting_bound, log_wealth, shuffled
 from .binomial import clopper_pearson_lower, one_per_problem
-from .inputs import Array, check_fraction, per_problem, round_up
+from .inputs import Array, check_fraction, per_problem
+from .rounding import round_up
 
 STEPS_PER_DOUBLING = 1024
 DOUBLINGS = 6

@@ -46,7 +46,8 @@ class Performance:
 
     `performance["stopping_time"]` is the array of that functional. `outcome` says how each trajectory ended:
     "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
-    is how long it took to compute all of them, without compilation.
+    is how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
+    functional and `units` what it counts; `loa.certify(performance, "stopping_time")` relies on both.
     """
 
     values: dict[str, np.ndarray]
@@ -54,6 +55,8 @@ class Performance:
     horizon: int
     weights: np.ndarray | None = None
     seconds: float = 0.0
+    caps: dict[str, float] = dataclasses.field(default_factory=dict)
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
@@ -69,13 +72,14 @@ class Performance:
     def of_candidates(self, chosen: Any) -> Performance:
         """Of some candidates of a stack only, without weights; `chosen` is a slice, a mask or a list of indices."""
         values = {name: value[chosen] for name, value in self.values.items()}
-        return Performance(values, self.outcome[chosen], self.horizon)
+        return Performance(values, self.outcome[chosen], self.horizon, caps=self.caps, units=self.units)
 
     @classmethod
     def joined(cls, parts: Sequence[Performance]) -> Performance:
         """Several stacks of candidates, on the same problems, as one without weights."""
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].values}
-        return cls(values, np.concatenate([part.outcome for part in parts]), parts[0].horizon)
+        outcome = np.concatenate([part.outcome for part in parts])
+        return cls(values, outcome, parts[0].horizon, caps=parts[0].caps, units=parts[0].units)
 
     def to_xarray(self) -> xarray.Dataset:
         """The same as a labelled data set, ready for `to_netcdf`."""
@@ -155,7 +159,9 @@ def evaluate(
     if not stacked:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
-    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds)
+    caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
+    units = {functional.name: functional.unit for functional in functionals}
+    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds, caps, units)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -167,8 +173,9 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     """Evaluate a stack candidate by candidate, so that the trajectories in flight share their parameters."""
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
-    outcome = np.stack([part.outcome for part in parts])
-    return Performance(values, outcome, parts[0].horizon, stack.weights, sum(part.seconds for part in parts))
+    outcome, first = np.stack([part.outcome for part in parts]), parts[0]
+    seconds = sum(part.seconds for part in parts)
+    return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units)
 
 
 def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
