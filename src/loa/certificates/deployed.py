@@ -57,9 +57,10 @@ def certify(
         raise ValueError("a goal certifies numbers by its own method, goal.certify(values, confidence).")
     goal = Mean(functional or "performance", cap, unit)  # pyright: ignore[reportArgumentType] (refuses None)
     values = np.asarray(values) if diverged is None else _diverged_at_cap(values, diverged, goal.cap)
+    certificate = _mean(goal, values, confidence, prior_values)
     if values.dtype != bool:
-        warn_of_truncation(values, goal.cap)
-    return _mean(goal, values, confidence, prior_values)
+        warn_of_truncation(values, goal.cap, depth=1)
+    return certificate
 
 
 def _mean(goal: Mean, values: Any, confidence: float, prior_values: Any) -> Certificate:

@@ -122,10 +122,11 @@ def finite_or_infinite(values: Any) -> Array:
     return values
 
 
-def warn_of_truncation(values: Any, cap: float | None) -> None:
+def warn_of_truncation(values: Any, cap: float | None, depth: int) -> None:
     """Warn when values look truncated below the cap, or look truncated at all if they were declared not to be.
 
     Truncated values have a heap at their maximum: at least 3% of them share it, and no other value is half as common.
+    `depth` is the number of calls between the user and this one.
     """
     values = np.asarray(values)
     if values.size == 0 or np.isnan(values.astype(float)).any():
@@ -139,7 +140,7 @@ def warn_of_truncation(values: Any, cap: float | None) -> None:
     warnings.warn(
         f"{percent_up(heap / values.size)} of the values share the maximum {number_exact(largest)}, {below}: if runs "
         f"were stopped there, the cap must be {number_exact(largest)}, or the certificate is false.",
-        stacklevel=4,
+        stacklevel=depth + 2,
     )
 
 
