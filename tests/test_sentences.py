@@ -220,7 +220,7 @@ def test_the_checksum_is_of_the_content_not_of_the_layout():
     assert c.Certificate.from_dict(rearranged) == certificate
     assert dataclasses.replace(certificate, n=251).checksum != certificate.checksum
     del content["checksum"]
-    with pytest.raises(ValueError, match="not a certificate: it must have .*checksum"):
+    with pytest.raises(ValueError, match=r"not a certificate: it must have .*checksum"):
         c.Certificate.from_dict(content)
 
 

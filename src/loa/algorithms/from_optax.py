@@ -111,7 +111,7 @@ def _charge_line_search(oracle: Oracle, inner: Any) -> None:
     searches = [node for node in nodes if _is_line_search(node)]
     if not searches:
         raise TypeError(
-            "this optax transformation evaluates the loss by itself and does not say how often (as those of "
+            "this optax transformation evaluates the loss on its own and does not say how often (as those of "
             "optax.scale_by_zoom_linesearch and optax.scale_by_backtracking_linesearch do), so that its oracle calls "
             "cannot be counted."
         )

@@ -104,7 +104,7 @@ class LBFGS(Algorithm):
 
     α satisfies the strong Wolfe conditions; 1 is tried first, so that most steps take one value and one gradient.
     A pair without positive curvature \(\langle s, y \rangle\) is left out. If nothing is found along a direction, the
-    point stays, the pairs are forgotten, and the next direction is that of the gradient, as it is in the beginning.
+    point stays, the pairs are forgotten, and the next direction is that of the gradient, as in the first step.
 
     Arguments:
         memory: m, how many pairs are kept; at least 1.

@@ -1,4 +1,4 @@
-r"""A bound that holds at every number of problems at once: keep drawing until it is tight enough.
+r"""A bound that holds at every number of problems simultaneously: keep drawing until it is tight enough.
 
 For fixed \(\lambda_1,\dots,\lambda_K \in (0,1)\) with weights \(w_k\), the mixture of products
 \[ W_n(m) = \sum_k w_k \prod_{i\le n} \frac{1-\lambda_k X_i}{1-\lambda_k m} \]

@@ -10,7 +10,7 @@ import numpy as np
 def rank(count: int, level: float) -> int:
     """The rank of the quantile in a sample: the smallest k ≥ 1 with k / count ≥ level.
 
-    The rounding of level · count is forgiven, so that the rank is that of the level as it is written.
+    The rounding of level · count is forgiven, so that the rank is that of the level as written.
 
     >>> rank(100, 0.07), rank(10, 0.95)
     (7, 10)
