@@ -786,6 +786,7 @@ def test_a_quantile_at_the_cap_says_nothing():
         (lambda: c.paper_bound(2.0, 0.0, 100, 1.0, 0.05, 1.0), "empirical must lie between 0 and the cap 1"),
         (lambda: c.paper_bound(np.nan, 0.0, 100, 1.0, 0.05, 1.0), "empirical must lie between 0 and the cap 1"),
         (lambda: c.paper_bound(0.5, 0.0, 0, 1.0, 0.05, 1.0), "num_problems must be a whole number"),
+        (lambda: c.paper_bound(0.5, 0.0, "many", 1.0, 0.05, 1.0), "num_problems must be a whole number"),
         (lambda: c.catoni_bound(1.5, 0.0, 100, 1.0, 0.05), "empirical must be a probability"),
         (lambda: c.best_on_grid(lambda lam, delta: 0.0, [], 0.05), "grid of λ must hold at least one"),
         (lambda: c.clopper_pearson_upper(5, 4, 0.05), "successes must be whole numbers from 0 to trials"),

@@ -10,9 +10,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..storage.files import write_whole
+from ..storage.plain_json import decoded, encoded
 from .possible import check_possible
 from .sentences import claim_of, sentence_of
 from .verdict import Verdict, verify
@@ -113,7 +112,7 @@ class Certificate:
         """The share of problems that are certified to have at most this value, for a distribution.
 
         >>> from loa.certificates import Distribution
-        >>> round(Distribution("stopping_time", cap=None).certify(np.arange(100.0), 0.95).at(89.0), 3)
+        >>> round(Distribution("stopping_time", cap=None).certify([float(k) for k in range(100)], 0.95).at(89.0), 3)
         0.788
         """
         if self.band is None:
@@ -131,8 +130,8 @@ class Certificate:
             values: (problem,) or (problem, replicate); for the target "posterior" (problem, candidate).
 
         >>> from loa.certificates import certify
-        >>> certificate = certify(np.tile([100.0, 300.0], 500), cap=500.0)
-        >>> certificate.verify(np.tile([150.0, 350.0], 500)).contradicted
+        >>> certificate = certify([100.0, 300.0] * 500, cap=500.0)
+        >>> certificate.verify([150.0, 350.0] * 500).contradicted
         True
         """
         return verify(self, values, error_rate)
@@ -140,12 +139,15 @@ class Certificate:
     @property
     def checksum(self) -> str:
         """A digest of the content, by which an edited file is recognized."""
-        return _digest({field.name: _encoded(getattr(self, field.name)) for field in dataclasses.fields(self)})
+        return _digest(self._content())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the checksum; infinity is the string "Infinity"."""
-        content = {field.name: _encoded(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        content = self._content()
         return {**content, CHECKSUM: _digest(content)}
+
+    def _content(self) -> dict[str, Any]:
+        return {field.name: encoded(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def to_json(self) -> str:
         """As JSON text that any reader accepts."""
@@ -183,7 +185,7 @@ class Certificate:
                 f"this is not a certificate: it must have {', '.join(sorted(required))}, and no unknown fields."
             )
         values = {name: value for name, value in content.items() if name != CHECKSUM}
-        certificate = cls(**{name: _decoded(value) for name, value in values.items()})
+        certificate = cls(**{name: _frozen(decoded(value)) for name, value in values.items()})
         if certificate.checksum != content[CHECKSUM]:
             raise ValueError("this certificate was edited after it was made: its content does not match its checksum.")
         return certificate
@@ -194,18 +196,9 @@ class Certificate:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _encoded(value: Any) -> Any:
-    if isinstance(value, Real) and not isinstance(value, bool) and np.isinf(float(value)):
-        return "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, tuple):
-        return [_encoded(part) for part in value]
-    return dict(value) if isinstance(value, Mapping) else value
-
-
-def _decoded(value: Any) -> Any:
-    if value in ("Infinity", "-Infinity"):
-        return float(value)
-    return tuple(_decoded(part) for part in value) if isinstance(value, list) else value
+def _frozen(value: Any) -> Any:
+    """With tuples in place of lists."""
+    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
 
 
 def _digest(content: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from typing import Any
 
+import jax
 import numpy as np
 
 ROLES = {
@@ -105,7 +106,6 @@ def check_disjoint(*draws: Draw) -> None:
 
 def _leaves(problems: Any) -> list[np.ndarray]:
     """The arrays of a stack of problems; those of PRNG keys are their key data."""
-    import jax
 
     def data(leaf: Any) -> np.ndarray:
         is_key = isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)

@@ -18,6 +18,7 @@ BEFOREHAND = "their number, cap, level and threshold were fixed without these pr
 PRIOR_FIRST = "candidates, prior, λ (or its grid) and cap were fixed without these problems"
 ANY_TIME = "cap, level and threshold were fixed without these problems; when to stop was decided without later ones"
 NOT_TRUNCATED = "no value is truncated: a run that was stopped early counts as infinite"
+CAPPED = "a run that exceeds the cap counts as the cap"
 OTHER_PROBLEMS = "the values that improve the first bets come from other problems"
 """What a certificate rests on and the code cannot check."""
 
@@ -107,8 +108,10 @@ class Goal(ABC):
         )
 
     def _declared(self) -> tuple[str, ...]:
-        """Assumptions that depend on the goal: whoever declares that there is no cap vouches for it."""
-        return (NOT_TRUNCATED,) if getattr(self, "cap", 1.0) is None else ()
+        """What the cap means to the goal: whoever declares that there is none vouches for it."""
+        if getattr(self, "cap", 1.0) is None:
+            return (NOT_TRUNCATED,)
+        return (CAPPED,) if self.measure in ("mean", "cvar") else ()
 
     def _checked(self) -> tuple[str, ...]:
         if self.measure == "probability":

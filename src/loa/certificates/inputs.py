@@ -14,19 +14,13 @@ import numpy as np
 
 from ..algorithms.weights import as_distribution
 from ..problems.problem_class import whole_number
+from ..statistics.proportions import check_fraction as check_fraction
 from .rounding import number_exact, percent_up
 
 Array = np.ndarray
 
 MOST_ALIKE = 0.03
 """The share of values that may have the maximum in common without arousing suspicion."""
-
-
-def check_fraction(name: str, number: float) -> float:
-    """Refuse what is not strictly between 0 and 1."""
-    if not (isinstance(number, Real) and 0 < number < 1):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {number}.")
-    return float(number)
 
 
 def failure_probability(confidence: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from .certificate import Certificate
-from .goal import COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
+from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
 from .inputs import check_fraction, check_positive, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .lambda_grid import best_on_grid
@@ -74,7 +74,7 @@ class PosteriorGoal(ABC):
             posterior=tuple(float(weight) for weight in weights),
             draws=dict(draws or {}),
             data=fingerprint(values),
-            assumptions=(INDEPENDENT, PRIOR_FIRST),
+            assumptions=(INDEPENDENT, PRIOR_FIRST, CAPPED) if is_mean else (INDEPENDENT, PRIOR_FIRST),
             checked=(COMPLETE, WITHIN_CAP if is_mean else INDICATORS, FINITE_KL),
             unit=getattr(self, "unit", ""),
         )

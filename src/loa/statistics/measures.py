@@ -15,7 +15,7 @@ from scipy import special
 
 from ..algorithms.weights import as_distribution
 from . import quantiles
-from .proportions import lower_limit, upper_limit
+from .proportions import check_fraction, lower_limit, upper_limit
 
 Values = Float[np.ndarray, "problem replicate"]
 
@@ -100,7 +100,7 @@ def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate
     The interval is between order statistics: exact without replicates, infinite where there are too few problems.
     """
     values = _checked(values, confidence)
-    _check_level(level)
+    check_fraction("level", level)
     ordered = np.sort(values, axis=None)
     value = quantiles.quantile(ordered, level)
     lowest, highest = _levels_around(values, value, level, confidence)
@@ -116,7 +116,7 @@ def cvar(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
     says while fewer than about a hundred problems lie beyond the quantile.
     """
     values = _checked(values, confidence)
-    _check_level(level)
+    check_fraction("level", level)
     if not np.isfinite(values).all():
         return Estimate(np.inf, np.inf, np.inf, confidence)
     return _average(quantiles.beyond_quantile(values, level), confidence)
@@ -147,14 +147,8 @@ def _checked(values: Any, confidence: float) -> Values:
         raise ValueError(f"values must be (problem,) or (problem, replicate) and not empty, got shape {values.shape}.")
     if np.isnan(values).any():
         raise ValueError("values must not be NaN: an unsolved or diverged problem counts at the cap, or as infinity.")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}.")
+    check_fraction("confidence", confidence)
     return values
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}.")
 
 
 def _average(values: Values, confidence: float) -> Estimate:

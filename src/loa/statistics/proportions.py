@@ -1,11 +1,19 @@
-"""Exact limits for a probability from a number of successes (Clopper and Pearson)."""
+"""Proportions: what one may be, and exact limits for it from a number of successes (Clopper and Pearson)."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import special
+
+
+def check_fraction(name: str, number: float) -> float:
+    """Refuse a number that is not strictly between 0 and 1."""
+    if not (isinstance(number, Real) and 0 < number < 1):
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {number}.")
+    return float(number)
 
 
 def upper_limit(successes: Any, trials: Any, delta: float) -> np.ndarray:
