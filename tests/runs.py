@@ -25,7 +25,7 @@ def example(num_problems: int = 120, seed: int = 0) -> Results:
         "stopping time": Mean("stopping_time", 600.0).certify(held_out["stopping_time"], 0.99),
         "contraction factor": Mean("contraction_factor", 1.0).certify(held_out["contraction_factor"], 0.99),
         "success": Probability("solved").certify(held_out["stopping_time"] < 600, 0.99),
-        "95 % quantile": Quantile("stopping_time", 0.95).certify(held_out["stopping_time"], 0.99),
+        "95 % quantile": Quantile("stopping_time", 0.95, cap=600.0).certify(held_out["stopping_time"], 0.99),
         "posterior stopping time": PosteriorMean("stopping_time", 600.0, lam=0.3).certify(
             table, posterior, prior, 0.99
         ),

@@ -1,4 +1,4 @@
-"""A plan that is frozen before the certificate data is touched: what will be certified, how, and on which draws."""
+"""A plan that is frozen before the certificate data is seen: what will be certified, how, and on which draws."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.weights import as_distribution
 from .budget import Budget
 from .certificate import Certificate
 from .draws import Draw, check_disjoint
-from .goal import Goal
-from .inputs import check_weights, failure_probability
+from .goal import Goal, with_compared_draws
+from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better
 from .reference import references_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Functionals, caps, thresholds, λ, confidence and splits, fixed beforehand; its fingerprint goes into every
-    certificate.
+    """What will be certified, fixed before the data is seen.
+
+    Functionals, caps, thresholds, λ, confidence and splits are all part of the plan, and its fingerprint is part of
+    every certificate.
 
     Arguments:
         goals: what to certify of the deployed algorithm, by name; a goal carries its cap, level or threshold.
         posterior_goals: what to certify of the posterior on posterior problems, by name; a goal carries its cap and λ.
         confidence: with which everything is to hold together.
-        parts: proportions of the budget by name; equal parts if not given.
+        parts: proportions of the budget by name; equal by default.
         sizes: how many problems a draw in each role has, as "posterior" and "held-out"; others are refused.
         deployed_on: where the deployed algorithm is certified: on "held-out" problems, or by Occam on the "posterior"
             problems that it was chosen on. `decided` applies the rule.
@@ -39,9 +42,9 @@ class Plan:
     >>> held_out = Draw.of(np.arange(1000.0), "held-out")
     >>> values = {"stopping_time": np.tile([100.0, 300.0], 500), "solved": np.ones(1000)}
     >>> for certificate in plan.certify(values, held_out):
-    ...     print(certificate)
-    With 97.5 % confidence, at most 205.8 iterations on average, over problems drawn like these 1000.
-    With 97.5 % confidence, at least 99.63 % are solved, over problems drawn like these 1000.
+    ...     print(certificate.claim(), certificate.confidence)
+    The algorithm needs at most 205.8 iterations on average on new problems drawn like these 1000. 0.975
+    The algorithm solves at least 99.63% of new problems drawn like these 1000. 0.975
     """
 
     goals: Mapping[str, Goal]
@@ -103,7 +106,7 @@ class Plan:
         >>> plan.decided(np.full(100, 0.01)).deployed_on, dict(plan.decided(np.full(10, 0.1)).sizes)
         ('held-out', {'posterior': 1000})
         """
-        weights = check_weights("prior", prior)
+        weights = as_distribution(prior, name="prior")
         posterior, held_out = self.sizes.get("posterior", 0), self.sizes.get("held-out", 0)
         if posterior + held_out == 0:
             raise ValueError("the rule needs sizes={'posterior': …, 'held-out': …}, the numbers of problems.")
@@ -147,7 +150,7 @@ class Plan:
             )
         spend, draws = self._begin(self.goals, values, draw, self.deployed_on, budget)
         return tuple(
-            goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass)
+            with_compared_draws(goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass))
             for name, goal in self.goals.items()
         )
 
@@ -157,7 +160,7 @@ class Plan:
         """All goals for the posterior, from values (problem, candidate) by functional on the posterior problems."""
         spend, draws = self._begin(self.posterior_goals, values, draw, "posterior", budget)
         return tuple(
-            goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws)
+            with_compared_draws(goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws))
             for name, goal in self.posterior_goals.items()
         )
 
@@ -207,7 +210,7 @@ class _Frozen(dict):
     """A dictionary that cannot be changed."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("a plan is frozen: make a new one, before the data is touched.")
+        raise TypeError("a plan is frozen: make a new one before the data is seen.")
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse  # pyright: ignore
 

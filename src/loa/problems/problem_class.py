@@ -155,10 +155,14 @@ def check_key(key: Any) -> None:
         raise TypeError(f"key must be one typed PRNG key such as jax.random.key(0), got {key!r}.")
 
 
-def whole_number(name: str, number: Any) -> int:
-    """Refuse anything but a whole number of at least one."""
-    if isinstance(number, bool) or number != int(number) or number < 1:
-        raise ValueError(f"{name} must be a whole number and at least 1, got {number}.")
+def whole_number(name: str, number: Any, least: int = 1) -> int:
+    """Refuse anything but a whole number that is not too small."""
+    try:
+        whole = not isinstance(number, bool) and int(number) == number >= least
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{name} must be a whole number and at least {least}, got {number}.")
     return int(number)
 
 

@@ -47,7 +47,8 @@ class Performance:
     `performance["stopping_time"]` is the array of that functional, with axes (problem, replicate), or (candidate,
     problem, replicate) for a stack of algorithms with `weights`. `outcome` says how each trajectory ended:
     "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
-    is how long it took to compute all of them, without compilation.
+    is how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
+    functional and `units` what it counts; `loa.certify(performance, "stopping_time")` relies on both.
     """
 
     values: dict[str, np.ndarray]
@@ -55,6 +56,8 @@ class Performance:
     horizon: int
     weights: np.ndarray | None = None
     seconds: float = 0.0
+    caps: dict[str, float] = dataclasses.field(default_factory=dict)
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
@@ -77,13 +80,14 @@ class Performance:
             The performance of these candidates.
         """
         values = {name: value[chosen] for name, value in self.values.items()}
-        return Performance(values, self.outcome[chosen], self.horizon)
+        return Performance(values, self.outcome[chosen], self.horizon, caps=self.caps, units=self.units)
 
     @classmethod
     def joined(cls, parts: Sequence[Performance]) -> Performance:
         """Join the performances of several stacks of candidates on the same problems, without weights."""
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].values}
-        return cls(values, np.concatenate([part.outcome for part in parts]), parts[0].horizon)
+        outcome = np.concatenate([part.outcome for part in parts])
+        return cls(values, outcome, parts[0].horizon, caps=parts[0].caps, units=parts[0].units)
 
     def to_xarray(self) -> xarray.Dataset:
         """The same values as a labelled data set, which `to_netcdf` can save."""
@@ -179,7 +183,9 @@ def evaluate(
     if not stacked:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
-    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds)
+    caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
+    units = {functional.name: functional.unit for functional in functionals}
+    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds, caps, units)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -191,8 +197,9 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     """Evaluate a stack candidate by candidate, so that all running trajectories share their parameters."""
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
-    outcome = np.stack([part.outcome for part in parts])
-    return Performance(values, outcome, parts[0].horizon, stack.weights, sum(part.seconds for part in parts))
+    outcome, first = np.stack([part.outcome for part in parts]), parts[0]
+    seconds = sum(part.seconds for part in parts)
+    return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units)
 
 
 def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
