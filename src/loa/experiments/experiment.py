@@ -200,7 +200,7 @@ class Experiment:
     presentation: Presentation = Presentation()
 
     def at(self, preset: str) -> Experiment:
-        """The experiment at a preset: "quick" with less of everything, "paper" in full, "pretrained" for --pretrained."""
+        """The experiment at a preset: "quick" with less of everything, "paper" at full size, or "pretrained"."""
         _check_preset(preset)
         chosen = self.recipe.presets.get(preset, Preset())
         shown = self.presentation.shown if chosen.shown is None else chosen.shown

@@ -1,7 +1,7 @@
 """Prior and posterior: Gibbs distributions on a finite set of candidates (section 5).
 
-The prior weighs the candidates by their values on the prior problems, the posterior weighs them again by their values on
-the posterior problems. The deployed algorithm is the posterior's mode.
+The prior weighs the candidates by their values on the prior problems, the posterior weighs them again by their values
+on the posterior problems. The deployed algorithm is the posterior's mode.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ ORIGIN = "best on the prior problems"
 
 
 def certified(experiment: Experiment) -> tuple[Functional, ...]:
-    """The functionals whose means are certified: all that have a largest value. Oracle calls are truncated to have one."""
+    """The functionals whose means are certified: all that have a largest value. Oracle calls are truncated for that."""
     calls = float(experiment.task.calls_per_step * experiment.horizon)
     truncated = (
         dataclasses.replace(each, cap=calls) if isinstance(each, OracleCalls) and math.isinf(each.cap) else each
@@ -41,6 +41,11 @@ def certified(experiment: Experiment) -> tuple[Functional, ...]:
             "posterior minimizes it."
         )
     return found
+
+
+def caps_of(experiment: Experiment) -> dict[str, float]:
+    """The largest value of every functional that is certified."""
+    return {each.name: each.largest(experiment.horizon) for each in certified(experiment)}
 
 
 def parts_of(functionals: tuple[Functional, ...]) -> dict[str, float]:
@@ -67,8 +72,7 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
         lam: λ by functional, for those of `OF_POSTERIOR`.
         draws: the draws that the prior was made from.
     """
-    functionals = certified(experiment)
-    caps = {each.name: each.largest(experiment.horizon) for each in functionals}
+    functionals, caps = certified(experiment), caps_of(experiment)
     goals = {words(each): Mean(each.name, caps[each.name], each.unit) for each in functionals} | {
         "success": Probability("solved"),
         "95 % quantile": Quantile(WEIGHED_BY, 0.95, cap=caps[WEIGHED_BY]),

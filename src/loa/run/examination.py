@@ -32,7 +32,7 @@ STATISTICS = ("mean", "median", "low", "high")
 
 
 class Examined(NamedTuple):
-    """Values by algorithm on the test problems, those of the deployed one on other problems, and pictures of examples."""
+    """Values by algorithm on the test problems, those of the deployed one on others, and pictures of examples."""
 
     by_algorithm: Mapping[str, Mapping[str, np.ndarray]]
     times: np.ndarray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +15,7 @@ from ..experiments.experiment import Experiment
 from ..learning import Weighted, lambda_on, langevin_support, prior_on
 from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
-from ..trajectory.functionals import Functional
-from .certification import OF_POSTERIOR, WEIGHED_BY, certified, posterior_share
+from .certification import OF_POSTERIOR, WEIGHED_BY, caps_of, certified, posterior_share
 
 
 class WeightedPrior(NamedTuple):
@@ -58,8 +57,8 @@ def sample_prior(
         functionals=functionals,
         checkpoints=checkpoints,
     )
-    _check_ranges(functionals, performance, experiment.horizon)
-    caps = {each.name: each.largest(experiment.horizon) for each in functionals}
+    caps = caps_of(experiment)
+    _check_ranges(performance, caps)
     size, share = experiment.sizes["posterior"], posterior_share(functionals)
     weighed = prior_on(
         support, performance[WEIGHED_BY], cap=caps[WEIGHED_BY], num_posterior=size, failure_probability=share
@@ -87,13 +86,13 @@ def shipped_prior(name: str) -> WeightedPrior | None:
     return WeightedPrior(Stack(own.algorithms, own.weights, common), lam)
 
 
-def _check_ranges(functionals: Sequence[Functional], performance: Performance, horizon: int) -> None:
+def _check_ranges(performance: Performance, caps: Mapping[str, float]) -> None:
     """Refuse a functional that leaves its range now, rather than when its certificate is due."""
-    for each in functionals:
-        values, cap = np.asarray(performance[each.name], float), each.largest(horizon)
+    for name, cap in caps.items():
+        values = np.asarray(performance[name], float)
         outside = values[~((values >= 0) & (values <= cap))]
         if outside.size:
             raise ValueError(
-                f"{each.name} is certified as a functional with values in [0, {cap:g}], but on a prior problem it is "
+                f"{name} is certified as a functional with values in [0, {cap:g}], but on a prior problem it is "
                 f"{outside[0]:g}: make its `largest` infinite, and it is measured without a certificate."
             )

@@ -21,7 +21,7 @@ from ..problems.role import Role
 from ..results.run_results import Results
 from ..storage.saved_algorithms import SUFFIX, load, save
 from ..trajectory.evaluation import evaluate
-from .certification import WEIGHED_BY, certified, plan_for
+from .certification import WEIGHED_BY, caps_of, certified, plan_for
 from .directory import RunDirectory
 from .examination import examine
 from .prior import WeightedPrior, sample_prior, shipped_prior
@@ -118,7 +118,7 @@ def carry_out(
     on_posterior = place.arrays(
         "posterior", lambda: _measure(order, prior.stack, posterior_problems, Role.posterior, place)
     )
-    posterior = posterior_on(prior.weighed, on_posterior[WEIGHED_BY], cap=float(experiment.horizon))
+    posterior = posterior_on(prior.weighed, on_posterior[WEIGHED_BY], cap=caps_of(experiment)[WEIGHED_BY])
     index, deployed = mode(posterior.stack)
 
     # Certify: the posterior on its problems; the deployed algorithm on held-out problems or, if the plan says so, by
