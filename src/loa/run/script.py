@@ -12,7 +12,7 @@ from jaxtyping import Array, Key
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates import Draw
+from ..certificates import Draw, Plan
 from ..experiments.experiment import Experiment, Learn, Lesson
 from ..learning import mode, posterior_on
 from ..presentation.figures import draw_all
@@ -87,64 +87,44 @@ def carry_out(
     Returns:
         The results, as saved in the directory.
     """
-    experiment, seed = order.experiment, order.seed
+    experiment, recipe = order.experiment, order.experiment.recipe
     place = RunDirectory(directory, console)
     place.open(order.identity(), resume=resume, overwrite=overwrite)
 
     # Learn, from training problems: an algorithm, and the best parameters of some baselines.
-    learned = (
-        load(order.weights) if order.pretrained else _learn(order, "learn", experiment.recipe.learned[order.how], place)
-    )
-    tuned = {name: _learn(order, f"tuning of {name}", tune, place) for name, tune in experiment.recipe.tuned.items()}
+    learned = load(order.weights) if order.pretrained else _learned(order, "learn", recipe.learned[order.how], place)
+    tuned = {name: _learned(order, f"tuning of {name}", tune, place) for name, tune in recipe.tuned.items()}
 
-    # Prior: candidates around the learned algorithm with their weights, and λ, from prior problems.
-    shipped = shipped_prior(order.weights) if order.pretrained else None
-    prior_problems = None if shipped else experiment.draw(Role.prior, seed, optimal_losses=True)
-    prior = shipped or place.kept(
-        "prior",
-        SUFFIX,
-        lambda: sample_prior(experiment, learned, prior_problems, _key(seed, 2), place.evaluations),
-        WeightedPrior.save,
-        WeightedPrior.load,
-    )
+    # Prior, from prior problems: candidates around the learned algorithm, their weights, and λ.
+    prior, prior_draws = _prior(order, learned, place)
 
-    # Plan: what will be certified, how, and on how many problems. From here on it is fixed.
-    prior_draws = () if shipped else (_draw_of(experiment, prior_problems, Role.prior),)
+    # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
     plan = plan_for(experiment, prior.weights, prior.lam, prior_draws)
     place.fix(plan)
 
-    # Posterior: all candidates on posterior problems. The most probable one is deployed.
-    posterior_problems = experiment.draw(Role.posterior, seed, plan.sizes["posterior"], optimal_losses=True)
-    on_posterior = place.arrays(
-        "posterior", lambda: _measure(order, prior.stack, posterior_problems, Role.posterior, place)
-    )
-    posterior = posterior_on(prior.weighed, on_posterior[WEIGHED_BY], cap=caps_of(experiment)[WEIGHED_BY])
+    # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
+    values, posterior_draw = _measured(order, "posterior", prior.stack, Role.posterior, plan, place)
+    posterior = posterior_on(prior.weighed, values[WEIGHED_BY], cap=caps_of(experiment)[WEIGHED_BY])
     index, deployed = mode(posterior.stack)
 
-    # Certify: the posterior on its problems; the deployed algorithm on held-out problems or, if the plan says so, by
+    # Certify the posterior on its problems, and the deployed algorithm on held-out problems or, if the plan says so, by
     # Occam on the problems that it was chosen on.
-    budget, weights = plan.budget(), (np.asarray(posterior.stack.weights), prior.weights)
-    tables = {name: values.mean(axis=-1).T for name, values in on_posterior.items()}
-    posterior_draw = _draw_of(experiment, posterior_problems, Role.posterior)
+    budget, weights = plan.budget(), (posterior.stack.weights, prior.weights)
+    tables = {name: each.mean(axis=-1).T for name, each in values.items()}
     of_posterior = plan.certify_posterior(tables, *weights, posterior_draw, budget=budget)
-    if plan.deployed_on == "posterior":
-        chosen, mass = {name: table[:, index] for name, table in tables.items()}, float(prior.weights[index])
-        of_deployed = plan.certify(chosen, posterior_draw, prior_mass=mass, budget=budget)
+    if plan.deployed_on == Role.held_out.text:
+        held_out, held_out_draw = _measured(order, "certify", deployed, Role.held_out, plan, place)
+        of_deployed = plan.with_draw(posterior_draw).certify(held_out, held_out_draw, budget=budget)
     else:
-        held_out_problems = experiment.draw(Role.held_out, seed, plan.sizes["held-out"], optimal_losses=True)
-        held_out_draw = _draw_of(experiment, held_out_problems, Role.held_out)
-        on_held_out = place.arrays(
-            "certify", lambda: _measure(order, deployed, held_out_problems, Role.held_out, place)
-        )
-        of_deployed = plan.with_draw(posterior_draw).certify(on_held_out, held_out_draw, budget=budget)
-    together = {**dict(zip(plan.posterior_goals, of_posterior, strict=True)),
-                **dict(zip(plan.goals, of_deployed, strict=True))}  # fmt: skip
+        chosen = {name: table[:, index] for name, table in tables.items()}
+        of_deployed = plan.certify(chosen, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
+    together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
     references = plan.references(tables, *weights, posterior_draw)
     certificates = Certified(together, references, len(prior.stack))
 
     # Test: the deployed algorithm and the baselines, on problems that nothing else has seen.
     algorithms = {"learned": deployed, **experiment.baselines, **tuned}
-    examined = examine(experiment, algorithms, seed, place)
+    examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
     results = summarize(order, deployed, certificates, examined, place.seconds)
@@ -158,37 +138,58 @@ def carry_out(
     return results
 
 
-def _learn(order: Order, stage: str, learn: Learn, place: RunDirectory) -> Algorithm:
-    """An algorithm that is learned or tuned, in a stage of its own."""
+def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> Algorithm:
+    """An algorithm that is learned, or a baseline that is tuned, in a stage of its own."""
     effort, checkpoint = order.experiment.recipe.effort, place.file(stage, ".checkpoint")
     lesson = Lesson(order.experiment, order.seed, effort, checkpoint, progress=True)
     return place.algorithm(stage, lambda: learn(lesson))
 
 
-def _measure(
-    order: Order, algorithm: Algorithm | Stack, problems: Any, role: Role, place: RunDirectory
-) -> dict[str, Any]:
-    """Values by functional on the problems of a role, and whether these were solved.
+def _prior(order: Order, learned: Algorithm, place: RunDirectory) -> tuple[WeightedPrior, tuple[Draw, ...]]:
+    """The prior, and the draws that it was made from; a prior that ships with loa needs none."""
+    shipped = shipped_prior(order.weights) if order.pretrained else None
+    if shipped is not None:
+        return shipped, ()
+    problems = order.experiment.draw(Role.prior, order.seed, optimal_losses=True)
 
-    Every role has its own randomness, so that what was chosen on one is independent of what happens on another.
+    def sample() -> WeightedPrior:
+        return sample_prior(order.experiment, learned, problems, _key(order.seed, 2), place.evaluations)
+
+    prior = place.kept("prior", SUFFIX, sample, WeightedPrior.save, WeightedPrior.load)
+    return prior, (_draw_of(order, problems, Role.prior),)
+
+
+def _measured(
+    order: Order, stage: str, algorithm: Algorithm | Stack, role: Role, plan: Plan, place: RunDirectory
+) -> tuple[dict[str, np.ndarray], Draw]:
+    """Values by functional on the problems of a role, whether these were solved, and what is remembered of them.
+
+    The problems are drawn here, as many as the plan says. Every role has its own randomness, so that what was chosen on
+    one is independent of what happens on another.
     """
-    performance = evaluate(
-        algorithm,
-        order.experiment.problem_class,
-        problems,
-        criterion=order.experiment.criterion,
-        horizon=order.experiment.horizon,
-        key=jax.random.fold_in(_key(order.seed, 1), int(role)),
-        functionals=certified(order.experiment),
-        checkpoints=place.evaluations,
-        progress=True,
-    )
-    return {**performance.values, "solved": performance.outcome == "solved"}
+    experiment = order.experiment
+    problems = experiment.draw(role, order.seed, plan.sizes[role.text], optimal_losses=True)
+
+    def measure() -> dict[str, Any]:
+        performance = evaluate(
+            algorithm,
+            experiment.problem_class,
+            problems,
+            criterion=experiment.criterion,
+            horizon=experiment.horizon,
+            key=jax.random.fold_in(_key(order.seed, 1), int(role)),
+            functionals=certified(experiment),
+            checkpoints=place.evaluations,
+            progress=True,
+        )
+        return {**performance.values, "solved": performance.outcome == "solved"}
+
+    return place.arrays(stage, measure), _draw_of(order, problems, role)
 
 
-def _draw_of(experiment: Experiment, problems: Any, role: Role) -> Draw:
+def _draw_of(order: Order, problems: Any, role: Role) -> Draw:
     """What the plan and the certificates remember of the problems of a role."""
-    return Draw.of(problems, role.text, finite=experiment.problem_class.finite)
+    return Draw.of(problems, role.text, finite=order.experiment.problem_class.finite)
 
 
 def _key(seed: int, purpose: int) -> Key[Array, ""]:
