@@ -17,6 +17,7 @@ from ..problems.role import Role
 from ..statistics.timing import best_in_turn
 from ..trajectory.evaluation import evaluate
 from ..trajectory.kernels import evolution
+from ..trajectory.optimal_losses import with_optimal_losses
 from .directory import RunDirectory
 
 if TYPE_CHECKING:
@@ -109,8 +110,6 @@ def _on_others(
     experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, seed: int, place: RunDirectory
 ) -> dict[str, Any]:
     """The deployed algorithm on problems of another class, as many as there are test problems shown."""
-    from ..trajectory.optimal_losses import with_optimal_losses
-
     problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.presentation.shown)
     problems = with_optimal_losses(problem_class, problems)
     return _values(experiment, problem_class, algorithm, problems, place)
