@@ -11,9 +11,9 @@ from rich.console import Console
 
 import loa
 from loa.architectures import DenseCurvature, LearnedLasso, LearnedQuadratics, LearnedQuasiNewton
-from loa.experiments.experiment import Experiment, Lesson
+from loa.experiments.experiment import Experiment, Lesson, Recipe, Task
 from loa.experiments.recipes import trained, tuned, unrolled
-from loa.run.training import school
+from loa.run.training import train_experiment
 
 KEY = jax.random.key(0)
 SPACE = {"step_size": (0.1, 1.8), "momentum": (0.0, 0.9)}
@@ -119,19 +119,23 @@ def test_a_shipped_algorithm_does_what_its_provenance_says(name):
     assert (times < experiment.horizon).mean() > claimed["solved"] - 0.15
 
 
-def test_schooling_learns_measures_and_saves(tmp_path):
+def test_training_an_experiment_learns_measures_and_saves(tmp_path):
     experiment = Experiment(
-        name="bowls",
-        problem_class=Bowls(),
-        criterion=loa.loss_below(1e-6),
-        horizon=300,
-        functionals=(),
-        baselines={"slow": loa.GradientDescent(0.1)},
-        sizes={"test": 30, "validation": 20},
-        learned={"loa": lambda lesson: tuned(lesson, loa.HeavyBall, SPACE, problems=20, candidates=8, rounds=2)},
+        Task(
+            name="bowls",
+            problem_class=Bowls(),
+            criterion=loa.loss_below(1e-6),
+            horizon=300,
+            functionals=(),
+            baselines={"slow": loa.GradientDescent(0.1)},
+        ),
+        Recipe(
+            learned={"loa": lambda lesson: tuned(lesson, loa.HeavyBall, SPACE, problems=20, candidates=8, rounds=2)},
+            sizes={"test": 30, "validation": 20},
+        ),
     )
     path = tmp_path / "bowls.eqx"
-    school(Lesson(experiment, seed=3), "loa", path, Console())
+    train_experiment(Lesson(experiment, seed=3), "loa", path, Console())
     provenance = loa.provenance(path)
     assert provenance["seed"] == 3
     numbers = provenance["test"]
@@ -142,7 +146,7 @@ def test_schooling_learns_measures_and_saves(tmp_path):
         experiment.draw("exam", 0)
 
 
-def test_schooling_of_a_network_says_how_and_leaves_no_checkpoints(tmp_path):
+def test_training_of_a_network_says_how_and_leaves_no_checkpoints(tmp_path):
     """Imitation, training over single steps and then over segments; killed in between, it goes on to the same bits."""
 
     def learn(lesson):
@@ -154,14 +158,12 @@ def test_schooling_of_a_network_says_how_and_leaves_no_checkpoints(tmp_path):
         lesson.second_checkpoint.unlink(missing_ok=True)
         return unrolled(lesson, first, loa.gaps.loss, length=3, steps=10, checks=2, learning_rate=1e-4, batch=4)
 
-    experiment = Experiment(
-        name="bowls", problem_class=Bowls(), criterion=loa.loss_below(1e-6), horizon=30, functionals=(),
-        baselines={}, sizes={"test": 5, "validation": 6}, learned={"paper": learn},
-    )  # fmt: skip
+    task = Task("bowls", Bowls(), loa.loss_below(1e-6), horizon=30, functionals=(), baselines={})
+    experiment = Experiment(task, Recipe(learned={"paper": learn}, sizes={"test": 5, "validation": 6}))
 
     def go(name):
         lesson = Lesson(experiment, 0, 1.0, tmp_path / f"{name}.checkpoint")
-        school(lesson, "paper", tmp_path / f"{name}.eqx", Console(quiet=True))
+        train_experiment(lesson, "paper", tmp_path / f"{name}.eqx", Console(quiet=True))
 
     go("whole")
     with pytest.raises(KeyboardInterrupt):

@@ -9,13 +9,11 @@ from typing import Any
 import jax
 import numpy as np
 
-ROLES = {
-    "prior": "choosing candidates, prior, λ, thresholds and caps",
-    "validation": "choosing during training",
-    "posterior": "the posterior and its certificate",
-    "held-out": "certifying the deployed algorithm",
-    "test": "measuring, and verifying certificates",
-}
+from ..problems.role import Role
+
+ROLES = {role.text: role.purpose for role in (Role.prior, Role.validation, Role.posterior, Role.held_out, Role.test)}
+"""Roles that certificates know, and what their problems are used for."""
+
 MAY_SHARE = frozenset({"prior", "validation"})
 
 

@@ -35,7 +35,9 @@ class Plan:
         sizes: how many problems a draw in each role has, as "posterior" and "held-out"; others are refused.
         deployed_on: where the deployed algorithm is certified: on "held-out" problems, or by Occam on the "posterior"
             problems that it was chosen on. `decided` applies the rule.
-        draws: the draws used so far; later ones must be disjoint from them.
+        draws: the draws used before the plan was fixed; they belong to its fingerprint.
+        later_draws: the draws used since, by `with_draw`; the fingerprint stays that of the plan as it was fixed. All
+            draws must be disjoint.
 
     >>> from loa.certificates import Mean, Probability
     >>> plan = Plan({"time": Mean("stopping_time", cap=500.0), "success": Probability("solved")}, confidence=0.95)
@@ -54,6 +56,7 @@ class Plan:
     sizes: Mapping[str, int] = dataclasses.field(default_factory=dict, kw_only=True)
     deployed_on: str = dataclasses.field(default="held-out", kw_only=True)
     draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
+    later_draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
 
     def __post_init__(self):
         failure_probability(self.confidence)
@@ -64,11 +67,16 @@ class Plan:
             raise ValueError(f"parts must have an entry for every goal and no other: {', '.join(names)}.")
         if self.deployed_on not in ("held-out", "posterior"):
             raise ValueError(f"deployed_on must be 'held-out' or 'posterior', got {self.deployed_on!r}.")
-        check_disjoint(*self.draws)
-        for draw in self.draws:
+        check_disjoint(*self.all_draws)
+        for draw in self.all_draws:
             self._check_size(draw)
         for field in ("goals", "posterior_goals", "parts", "sizes"):
             object.__setattr__(self, field, _Frozen(getattr(self, field)))
+
+    @property
+    def all_draws(self) -> tuple[Draw, ...]:
+        """The draws used before the plan was fixed, and since."""
+        return (*self.draws, *self.later_draws)
 
     @property
     def fingerprint(self) -> str:
@@ -123,8 +131,8 @@ class Plan:
         return Budget(self.confidence, self.parts or dict.fromkeys([*self.goals, *self.posterior_goals], 1.0))
 
     def with_draw(self, draw: Draw) -> Plan:
-        """The plan with one more draw, if that does not overlap with the others."""
-        return dataclasses.replace(self, draws=(*self.draws, draw))
+        """The same plan, with the same fingerprint, and one more draw, if that does not overlap with the others."""
+        return dataclasses.replace(self, later_draws=(*self.later_draws, draw))
 
     def certify(
         self,
@@ -185,7 +193,7 @@ class Plan:
         """Check that the draw and the values are what the goals need."""
         if draw.role != role:
             raise ValueError(f"these goals are certified on a {role} draw, got one with the role {draw.role}.")
-        known = self if draw in self.draws else self.with_draw(draw)
+        known = self if draw in self.all_draws else self.with_draw(draw)
         for name, goal in goals.items():
             if goal.functional not in values:
                 raise ValueError(f"the goal {name!r} needs {goal.functional!r}; there are {', '.join(values)}.")
@@ -195,7 +203,7 @@ class Plan:
                     f"{goal.functional!r} has values for {count} problems, but the {role} draw has {len(draw)}: "
                     "every problem counts, none may be dropped."
                 )
-        draws = {draw.role: draw.fingerprint for draw in known.draws} | {"plan": self.fingerprint}
+        draws = {draw.role: draw.fingerprint for draw in known.all_draws} | {"plan": self.fingerprint}
         return (budget or self.budget()).spend, draws
 
     def _check_size(self, draw: Draw) -> None:

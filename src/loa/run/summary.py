@@ -46,7 +46,7 @@ def summarize(
     learned = described.pop("learned")
     summary = {
         "experiment": experiment.name,
-        "title": experiment.title,
+        "title": experiment.presentation.title,
         "preset": order.preset,
         "pretrained": order.pretrained,
         "seed": order.seed,
@@ -62,10 +62,10 @@ def summarize(
             *(_entry(each, learned, True) for each in certified.together.values()),
             *(_entry(each, learned, False) for each in certified.references),
         ],
-        "published": {name: dict(numbers) for name, numbers in experiment.published.items()},
+        "published": {name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
         "candidates": certified.candidates,
         "more_tests": {name: describe(values, names) for name, values in examined.more_tests.items()},
-        "notes": list(experiment.notes),
+        "notes": list(experiment.presentation.notes),
         "seconds": _seconds(seconds),
         "provenance": provenance(order),
     }
@@ -143,7 +143,7 @@ def _data(examined: Examined, names: list[str], distribution: Certificate, order
     }
     attributes = {
         "horizon": order.experiment.horizon,
-        "gap_problems": min(order.experiment.shown, order.experiment.sizes["test"]),
+        "gap_problems": min(order.experiment.presentation.shown, order.experiment.sizes["test"]),
         "band_confidence": distribution.confidence,
     }
     return xarray.Dataset(data, coordinates, attributes)
