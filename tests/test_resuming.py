@@ -14,7 +14,7 @@ from classes import Bowls
 
 import loa
 from loa.algorithms.algorithm import stack
-from loa.storage import resuming as unfinished
+from loa.storage import resuming
 from loa.storage.checkpoint import recognizable
 from loa.trajectory import engine
 
@@ -45,8 +45,8 @@ class KeyKeeper(loa.Algorithm):
 @pytest.fixture
 def often(monkeypatch):
     """A checkpoint after every call of the compiled loop, which is short."""
-    monkeypatch.setattr(unfinished, "EVERY", 0.0)
-    monkeypatch.setattr(unfinished, "SHORT", 0.0)
+    monkeypatch.setattr(resuming, "EVERY", 0.0)
+    monkeypatch.setattr(resuming, "SHORT", 0.0)
     monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-3)
     monkeypatch.setattr(engine, "PATIENCE", 1e4)
 
@@ -57,7 +57,7 @@ class Killed(BaseException):
 
 def kill_when(monkeypatch, enough):
     """Let the process die, as far as an evaluation can tell, as soon as the widths written down are enough."""
-    widths, save = [], unfinished.Unfinished.save
+    widths, save = [], resuming.EvaluationCheckpoint.save
 
     def save_and_die(self, progress, width, seconds, finished):
         save(self, progress, width, seconds, finished)
@@ -65,7 +65,7 @@ def kill_when(monkeypatch, enough):
         if enough(widths):
             raise Killed
 
-    monkeypatch.setattr(unfinished.Unfinished, "save", save_and_die)
+    monkeypatch.setattr(resuming.EvaluationCheckpoint, "save", save_and_die)
     return widths
 
 
@@ -99,12 +99,12 @@ jax.config.update("jax_enable_x64", True)
 import numpy as np
 import loa
 from loa.trajectory import engine
-from loa.storage import resuming as unfinished
+from loa.storage import resuming
 from classes import Bowls
 
-unfinished.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
+resuming.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
 directory, dies = Path(sys.argv[1]), sys.argv[2] == "dies"
-save, load, found = unfinished.Unfinished.save, unfinished.Unfinished.load, []
+save, load, found = resuming.EvaluationCheckpoint.save, resuming.EvaluationCheckpoint.load, []
 
 def load_and_count(self, empty):
     progress = load(self, empty)
@@ -116,7 +116,7 @@ def save_and_die(self, *arguments):
     if dies and len(list(directory.glob("[!.]*.checkpoint"))) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-unfinished.Unfinished.save, unfinished.Unfinished.load = save_and_die, load_and_count
+resuming.EvaluationCheckpoint.save, resuming.EvaluationCheckpoint.load = save_and_die, load_and_count
 problems = Bowls().draw(jax.random.key(1), 2000)
 times = loa.evaluate(
     loa.GradientDescent(0.05), Bowls(), problems, criterion=loa.loss_below(1e-6), horizon=1000, key=jax.random.key(0),
@@ -151,7 +151,7 @@ def test_what_is_finished_is_not_done_again(often, monkeypatch, tmp_path):
 
 
 def test_what_ends_before_a_checkpoint_is_due_is_kept_as_well(monkeypatch, tmp_path):
-    monkeypatch.setattr(unfinished, "SHORT", 0.0)
+    monkeypatch.setattr(resuming, "SHORT", 0.0)
     first = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
     assert len(list(tmp_path.iterdir())) == 1
     calls = kill_when(monkeypatch, never)
@@ -241,7 +241,7 @@ def test_a_search_that_is_killed_goes_on(often, monkeypatch, tmp_path):
         kill_when(patch, lambda widths: len(list(tmp_path.iterdir())) == 3)
         with pytest.raises(Killed):
             search(checkpoints=tmp_path)
-    found, load = [], unfinished.Unfinished.load
-    monkeypatch.setattr(unfinished.Unfinished, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
+    found, load = [], resuming.EvaluationCheckpoint.load
+    monkeypatch.setattr(resuming.EvaluationCheckpoint, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
     assert search(checkpoints=tmp_path).tried == whole.tried
     assert [progress is not None for progress in found] == [True, True, True]
