@@ -16,6 +16,7 @@ import loa
 from loa.algorithms.algorithm import stack
 from loa.storage import resuming
 from loa.storage.checkpoint import recognizable
+from loa.storage.resuming import EvaluationCheckpoint
 from loa.trajectory import engine
 
 KEY = jax.random.key(0)
@@ -57,7 +58,7 @@ class Killed(BaseException):
 
 def kill_when(monkeypatch, enough):
     """Let the process die, as far as an evaluation can tell, as soon as the widths written down are enough."""
-    widths, save = [], resuming.EvaluationCheckpoint.save
+    widths, save = [], EvaluationCheckpoint.save
 
     def save_and_die(self, progress, width, seconds, finished):
         save(self, progress, width, seconds, finished)
@@ -65,7 +66,7 @@ def kill_when(monkeypatch, enough):
         if enough(widths):
             raise Killed
 
-    monkeypatch.setattr(resuming.EvaluationCheckpoint, "save", save_and_die)
+    monkeypatch.setattr(EvaluationCheckpoint, "save", save_and_die)
     return widths
 
 
@@ -100,11 +101,12 @@ import numpy as np
 import loa
 from loa.trajectory import engine
 from loa.storage import resuming
+from loa.storage.resuming import EvaluationCheckpoint
 from classes import Bowls
 
 resuming.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
 directory, dies = Path(sys.argv[1]), sys.argv[2] == "dies"
-save, load, found = resuming.EvaluationCheckpoint.save, resuming.EvaluationCheckpoint.load, []
+save, load, found = EvaluationCheckpoint.save, EvaluationCheckpoint.load, []
 
 def load_and_count(self, empty):
     progress = load(self, empty)
@@ -116,7 +118,7 @@ def save_and_die(self, *arguments):
     if dies and len(list(directory.glob("[!.]*.checkpoint"))) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-resuming.EvaluationCheckpoint.save, resuming.EvaluationCheckpoint.load = save_and_die, load_and_count
+EvaluationCheckpoint.save, EvaluationCheckpoint.load = save_and_die, load_and_count
 problems = Bowls().draw(jax.random.key(1), 2000)
 times = loa.evaluate(
     loa.GradientDescent(0.05), Bowls(), problems, criterion=loa.loss_below(1e-6), horizon=1000, key=jax.random.key(0),
@@ -241,7 +243,7 @@ def test_a_search_that_is_killed_goes_on(often, monkeypatch, tmp_path):
         kill_when(patch, lambda widths: len(list(tmp_path.iterdir())) == 3)
         with pytest.raises(Killed):
             search(checkpoints=tmp_path)
-    found, load = [], resuming.EvaluationCheckpoint.load
-    monkeypatch.setattr(resuming.EvaluationCheckpoint, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
+    found, load = [], EvaluationCheckpoint.load
+    monkeypatch.setattr(EvaluationCheckpoint, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
     assert search(checkpoints=tmp_path).tried == whole.tried
     assert [progress is not None for progress in found] == [True, True, True]

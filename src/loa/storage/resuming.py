@@ -38,7 +38,7 @@ class EvaluationCheckpoint:
         return None if identity is None else Checkpoint(self.directory / f"{identity}.checkpoint", identity)
 
     def load(self, empty: Callable[[int], Any]) -> tuple[Any, float] | None:
-        """The progress of the job and the seconds spent on it, or None; `empty` gives the form for a number of slots."""
+        """The progress of the job and the seconds spent on it, if it was saved; `empty` gives the form for a width."""
         if not self.directory.is_dir() or self._checkpoint is None or not self._checkpoint.exists:
             return None
         try:
