@@ -15,6 +15,7 @@ import loa
 from loa.algorithms.algorithm import Stack
 from loa.run.prior import WeightedPrior, sample_prior
 from loa.storage.provenance import commit, versions
+from loa.storage.saved_algorithms import SUFFIX
 
 PRIORS = Path(loa.__file__).parent / "weights" / "priors"
 CANDIDATES = 20
@@ -30,7 +31,7 @@ def main() -> None:
         problems = experiment.draw("prior", SEED, optimal_losses=True)
         stack, lam = sample_prior(experiment, loa.load(name), problems, jax.random.key(SEED))
         origin = {"experiment": name, "seed": SEED, "sizes": dict(experiment.sizes), "commit": commit()}
-        path = PRIORS / f"{name}.eqx"
+        path = PRIORS / f"{name}{SUFFIX}"
         WeightedPrior(Stack(stack.algorithms, stack.weights), lam).save(path, origin | {"versions": versions()})
         print(f"wrote {len(stack)} candidates to {path}, {path.stat().st_size} bytes", flush=True)
 

@@ -31,8 +31,8 @@ def test_help_and_list():
 def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
-        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "performance.nc",
-        "prior.eqx", "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
+        "algorithm.safetensors", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "performance.nc",
+        "prior.safetensors", "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
 
@@ -103,7 +103,7 @@ def test_an_unknown_way_of_learning_is_one_sentence(command):
 
 def test_a_file_that_is_no_checkpoint_is_one_sentence(tmp_path):
     (tmp_path / "lasso.checkpoint").write_bytes(b"\x00\x01")
-    options = ("--how", "paper", "--effort", 0.001, "--out", tmp_path / "lasso.eqx", "--resume")
+    options = ("--how", "paper", "--effort", 0.001, "--out", tmp_path / "lasso.safetensors", "--resume")
     refused = loa("train", "lasso", *options)
     assert refused.returncode == 1
     assert "lasso.checkpoint is not a whole checkpoint: delete it to start from the beginning.\n" in refused.stderr

@@ -76,7 +76,7 @@ def test_a_network_goes_through_the_pipeline_as_a_whole(tmp_path):
     networks = {"loa": learn, "paper": lambda lesson: loa.architectures.LearnedQuadratics(key=lesson.key)}
     order = Order(small(learned=networks), "paper", how="paper")
     carry_out(order, tmp_path, QUIET)
-    first, last = (WeightedPrior.load(tmp_path / "prior.eqx").stack[place] for place in (0, -1))
+    first, last = (WeightedPrior.load(tmp_path / "prior.safetensors").stack[place] for place in (0, -1))
     weights = [np.asarray(network.direction.weights[0]) for network in (first, last)]
     assert 1e-5 < np.abs(weights[0] - weights[1]).mean() < 0.1
 
@@ -84,13 +84,13 @@ def test_a_network_goes_through_the_pipeline_as_a_whole(tmp_path):
 def test_a_run_leaves_everything_and_nothing_else(finished):
     _, directory = finished
     assert {path.name for path in directory.iterdir()} == {
-        "summary.json", "certificates.json", "performance.nc", "algorithm.eqx", "prior.eqx", "report.html",
-        "figure.png", "figure.pdf", "distribution.png", "profile.png",
+        "summary.json", "certificates.json", "performance.nc", "algorithm.safetensors", "prior.safetensors",
+        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
     assert again.certificates == finished[0].certificates
-    assert isinstance(loa.load(directory / "algorithm.eqx"), loa.HeavyBall)
+    assert isinstance(loa.load(directory / "algorithm.safetensors"), loa.HeavyBall)
 
 
 def test_the_summary_holds_what_others_rely_on(finished):
@@ -114,7 +114,7 @@ def test_certificates_hold_together_and_on_fresh_problems(finished):
     assert joint >= results.summary["confidence"] - 1e-9
     fresh = small().draw("fresh", 1, 400)
     performance = loa.evaluate(
-        loa.load(directory / "algorithm.eqx"), Bowls(), fresh, criterion=loa.loss_below(1e-6), horizon=100,
+        loa.load(directory / "algorithm.safetensors"), Bowls(), fresh, criterion=loa.loss_below(1e-6), horizon=100,
         key=jax.random.key(0), functionals=[loa.StoppingTime(), loa.ContractionFactor(cap=1.0)],
     )  # fmt: skip
     for name in ("stopping time", "contraction factor"):

@@ -1,4 +1,4 @@
-"""Evaluations that are killed and go on."""
+"""Evaluations that are killed and resume."""
 
 import signal
 import subprocess
@@ -15,7 +15,7 @@ from classes import Bowls
 import loa
 from loa.algorithms.algorithm import stack
 from loa.storage import resuming
-from loa.storage.checkpoint import recognizable
+from loa.storage.checkpoint import Checkpoint, UnusableCheckpoint, recognizable
 from loa.storage.resuming import EvaluationCheckpoint
 from loa.trajectory import engine
 
@@ -160,6 +160,56 @@ def test_what_ends_before_a_checkpoint_is_due_is_kept_as_well(monkeypatch, tmp_p
     again = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
     np.testing.assert_array_equal(again["stopping_time"], first["stopping_time"])
     assert len(calls) == 1
+
+
+def flipped(content, place):
+    """The content with one bit changed."""
+    return content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+
+
+def test_no_flipped_bit_changes_a_result_silently(often, monkeypatch, tmp_path):
+    problems, options = PROBLEMS[:20], OPTIONS | dict(width=8)
+    whole = loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, **options)
+    with monkeypatch.context() as patch:
+        kill_when(patch, lambda widths: len(widths) == 3)
+        with pytest.raises(Killed):
+            loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, checkpoints=tmp_path, **options)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    job = EvaluationCheckpoint(tmp_path, lambda: path.stem)
+    for place in np.linspace(0, len(content) - 1, 200).astype(int):
+        path.write_bytes(flipped(content, place))
+        with pytest.warns(UserWarning, match="is damaged and was ignored: the evaluation starts from the beginning"):
+            assert job.load(lambda width: pytest.fail("a damaged checkpoint was read")) is None
+    with pytest.warns(UserWarning, match="is damaged and was ignored"):
+        again = loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, checkpoints=tmp_path, **options)
+    for name in whole.values:
+        np.testing.assert_array_equal(again[name], whole[name])
+
+
+def test_every_flipped_bit_of_a_checkpoint_is_noticed(tmp_path):
+    """As in training, where a damaged checkpoint is an error."""
+    checkpoint, form = Checkpoint(tmp_path / "a.checkpoint", "identity"), (jnp.arange(5.0), KEY)
+    checkpoint.save(form, {"step": 3})
+    content = checkpoint.path.read_bytes()
+    assert eqx.tree_equal(checkpoint.load(lambda note: form), (form, {"step": 3}))
+    for place in range(len(content)):
+        checkpoint.path.write_bytes(flipped(content, place))
+        with pytest.raises(ValueError, match=r"a\.checkpoint is not a whole checkpoint: delete it to start"):
+            checkpoint.load(lambda note: form)
+    checkpoint.path.write_bytes(content + b"more")
+    with pytest.raises(UnusableCheckpoint, match="not a whole checkpoint"):
+        checkpoint.load(lambda note: form)
+
+
+def test_a_checkpoint_of_another_form_is_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "a.checkpoint", "identity")
+    checkpoint.save(np.arange(5.0), {})
+    for form in (np.zeros(4), np.zeros(5, int), (np.zeros(5), np.zeros(5))):
+        with pytest.raises(UnusableCheckpoint, match="not a whole checkpoint"):
+            checkpoint.load(lambda note, form=form: form)
+    with pytest.raises(UnusableCheckpoint, match="checkpoint of another run"):
+        Checkpoint(checkpoint.path, "another").load(lambda note: np.zeros(5))
 
 
 class Called(Bowls):

@@ -114,7 +114,7 @@ def report(directory: Annotated[Path, typer.Argument(help="Directory of a finish
 def train(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
     how: Annotated[str, typer.Option(help="Which algorithm: ours, or the one with the paper's architecture.")] = "loa",
-    out: Annotated[Path | None, typer.Option(help="File for the algorithm; EXPERIMENT.eqx if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the algorithm; EXPERIMENT.safetensors by default.")] = None,
     effort: Annotated[float, typer.Option(help="Scales the numbers of steps, candidates and problems.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted training was.")] = False,
@@ -123,7 +123,7 @@ def train(
     _set_devices(experiment)
     setting = _experiment(experiment)
     _check_way(setting, how)
-    path = out or Path(f"{experiment}.eqx")
+    path = out or Path(f"{experiment}.safetensors")
 
     from rich.console import Console
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import sys
 import types
 import typing
 from functools import cache
@@ -14,6 +16,9 @@ import numpy as np
 
 from ..algorithms.algorithm import Stack, as_distribution
 from .algorithm_tree import Malformed
+
+UNKNOWN = "unknown"
+"""In the place of an annotation that cannot be evaluated: anything but a string."""
 
 NUMBERS = (bool, int, float, complex, jax.Array, np.ndarray)
 
@@ -50,6 +55,8 @@ def fits(value: Any, hint: Any) -> bool:
     >>> fits(0.5, jax.Array), fits("half", jax.Array), fits((1, 2), tuple[int, ...]), fits(None, int | None)
     (True, False, True, True)
     """
+    if hint is UNKNOWN:
+        return not isinstance(value, str)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         return any(fits(value, each) for each in arguments)
@@ -76,9 +83,12 @@ def _check_candidates(stack: Stack) -> None:
     try:
         if stack.weights is not None:
             as_distribution(stack.weights, len(stack))
+    except (ValueError, TypeError) as error:
+        raise Malformed(f"its stack has impossible weights ({_one_line(error)})") from error
+    try:
         candidates = [stack[index] for index in range(len(stack))]
     except (ValueError, TypeError) as error:
-        raise Malformed(f"the parts of its stack do not fit together ({error})") from error
+        raise Malformed("what the candidates of its stack have in common does not fit them") from error
     for candidate in candidates:
         check(candidate, partial=True)
 
@@ -98,7 +108,11 @@ def _check_invariants(module: eqx.Module) -> None:
             try:
                 vars(kind)["__check_init__"](module)
             except Exception as error:
-                raise Malformed(f"{type(module).__name__} refuses its fields ({error})") from error
+                raise Malformed(f"{type(module).__name__} refuses its fields ({_one_line(error)})") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _is_default(value: Any, field: dataclasses.Field[Any]) -> bool:
@@ -108,8 +122,14 @@ def _is_default(value: Any, field: dataclasses.Field[Any]) -> bool:
 
 @cache
 def _hints(kind: type) -> dict[str, Any]:
-    """The annotations of a class; none if they cannot be evaluated."""
-    try:
-        return typing.get_type_hints(kind)
-    except (NameError, AttributeError, TypeError, SyntaxError):
-        return {}
+    """What the annotations of the fields of a class say; UNKNOWN for those that cannot be evaluated."""
+    found: dict[str, Any] = {}
+    for each in reversed(kind.__mro__):
+        for name, annotation in inspect.get_annotations(each).items():
+            alone = types.SimpleNamespace(__annotations__={name: annotation})
+            try:
+                found |= typing.get_type_hints(alone, vars(sys.modules[each.__module__]), dict(vars(each)))
+            except Exception:  # an annotation is an arbitrary expression
+                found[name] = UNKNOWN
+    static = {field.name for field in dataclasses.fields(kind) if field.metadata.get("static")}
+    return {name: Any if hint is UNKNOWN and name in static else hint for name, hint in found.items()}

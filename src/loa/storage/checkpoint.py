@@ -6,8 +6,9 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -89,7 +90,7 @@ class Checkpoint:
             return jax.tree.map(_like, plain, form), note
 
 
-def _digest(file: BinaryIO) -> bytes:
+def _digest(file: BufferedReader | BufferedRandom) -> bytes:
     """The checksum of everything after the place where the checksum is kept."""
     file.seek(DIGEST)
     return hashlib.file_digest(file, "sha256").digest()
