@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from ..storage.resuming import Unfinished
+from ..storage.resuming import EvaluationCheckpoint
 from .job import Job, Outcome, Slot, where
 
 SECONDS_PER_CALL = 0.5
@@ -69,7 +69,7 @@ def run(
     patience = np.float32(PATIENCE / slot_bytes)
     loop = _run_small if slot_bytes <= SMALL_SLOT else _run
     progress, seconds = _nothing_yet(job, width), 0.0
-    kept = None if checkpoints is None else Unfinished(checkpoints, job.identity)
+    kept = None if checkpoints is None else EvaluationCheckpoint(checkpoints, job.identity)
     if kept and (found := kept.load(lambda width: _nothing_yet(job, width))):
         progress, seconds = found
         width = progress.slots.item.shape[0]
