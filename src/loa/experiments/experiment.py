@@ -136,6 +136,7 @@ class Recipe:
         prior: how candidates around the learned algorithm are found.
         effort: scales the numbers of steps, candidates and problems of learning.
         presets: what "quick", "paper" and "pretrained" change. The last is for weights that ship with loa.
+        classes: your own classes that learned algorithms may be made of; an interrupted run needs them to resume.
     """
 
     learned: Mapping[str, Learn]
@@ -144,6 +145,7 @@ class Recipe:
     prior: Prior = Prior()
     effort: float = 1.0
     presets: Mapping[str, Preset] = field(default_factory=dict)
+    classes: tuple[type, ...] = ()
 
     def __post_init__(self):
         _check_roles(self.sizes)

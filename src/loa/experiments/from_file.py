@@ -8,6 +8,7 @@ A file may instead define `experiment`, a complete `Experiment`, which decides e
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
 from ..problems.problem_class import ProblemClass
+from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
 from .defaults import learn_proximal, learn_smooth, learn_stochastic, tuned_adam, tuned_heavy_ball
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
@@ -39,9 +41,11 @@ def from_file(path: Path) -> Experiment:
     jax.config.update("jax_enable_x64", True)
     module = _imported(path)
     try:
-        return _whole(module, path) if hasattr(module, "experiment") else _completed(module, path)
+        found = _whole(module, path) if hasattr(module, "experiment") else _completed(module, path)
     except ValueError as error:
         raise ValueError(str(error) if str(path) in str(error) else f"in {path}, {error}") from error
+    recipe = dataclasses.replace(found.recipe, classes=(*found.recipe.classes, *classes_in(module)))
+    return dataclasses.replace(found, recipe=recipe)
 
 
 def _whole(module: ModuleType, path: Path) -> Experiment:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from ..algorithms.algorithm import Algorithm
 from ..certificates import Plan
 from ..results.run_results import SUMMARY
 from ..storage.files import write_json, write_whole
+from ..storage.public_classes import classes_of
 from ..storage.saved_algorithms import SUFFIX, load, save
 
 ORDER, PLAN, STAGES, SECONDS = "order.json", "plan.json", "stages", "seconds.json"
@@ -33,9 +34,10 @@ class ChangedPlanError(ValueError):
 class RunDirectory:
     """A place for one run. Each stage is done once; its result and its duration are kept until the run ends."""
 
-    def __init__(self, path: Path, console: Console):
+    def __init__(self, path: Path, console: Console, classes: Iterable[type] = ()):
         self.path = path
         self.console = console
+        self.classes = set(classes)
         self.stages = path / STAGES
         self.evaluations = self.stages / "evaluations"
         self.seconds: dict[str, float] = {}
@@ -79,7 +81,12 @@ class RunDirectory:
 
     def algorithm(self, stage: str, compute: Callable[[], Algorithm]) -> Algorithm:
         """A stage that results in an algorithm."""
-        return self.kept(stage, SUFFIX, compute, lambda algorithm, path: save(path, algorithm), load)
+
+        def write(algorithm: Algorithm, path: Path) -> None:
+            save(path, algorithm)
+            self.classes |= classes_of(algorithm)
+
+        return self.kept(stage, SUFFIX, compute, write, lambda path: load(path, classes=self.classes))
 
     def arrays(self, stage: str, compute: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
         """A stage that results in arrays by name."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,8 +37,8 @@ class WeightedPrior(NamedTuple):
         save(path, self.stack, {**(origin or {}), "lam": dict(self.lam)})
 
     @staticmethod
-    def load(path: Path | str) -> WeightedPrior:
-        return WeightedPrior(load(path), provenance(path)["lam"])
+    def load(path: Path | str, classes: Iterable[type] = ()) -> WeightedPrior:
+        return WeightedPrior(load(path, classes=classes), provenance(path)["lam"])
 
 
 def sample_prior(

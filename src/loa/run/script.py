@@ -88,7 +88,7 @@ def carry_out(
         The results, as saved in the directory.
     """
     experiment, recipe = order.experiment, order.experiment.recipe
-    place = RunDirectory(directory, console)
+    place = RunDirectory(directory, console, recipe.classes)
     place.open(order.identity(), resume=resume, overwrite=overwrite)
 
     # Learn, from training problems: an algorithm, and the best parameters of some baselines.
@@ -155,7 +155,10 @@ def _prior(order: Order, learned: Algorithm, place: RunDirectory) -> tuple[Weigh
     def sample() -> WeightedPrior:
         return sample_prior(order.experiment, learned, problems, _key(order.seed, 2), place.evaluations)
 
-    prior = place.kept("prior", SUFFIX, sample, WeightedPrior.save, WeightedPrior.load)
+    def read(path: Path) -> WeightedPrior:
+        return WeightedPrior.load(path, place.classes)
+
+    prior = place.kept("prior", SUFFIX, sample, WeightedPrior.save, read)
     return prior, (_draw_of(order, problems, Role.prior),)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Iterable
 from types import ModuleType
@@ -28,6 +29,19 @@ def classes_in(module: ModuleType) -> tuple[type[eqx.Module], ...]:
     ['Adam', 'Stack', 'ConjugateGradient']
     """
     return tuple(each for each in vars(module).values() if _is_module(each) and not inspect.isabstract(each))
+
+
+def classes_of(part: Any) -> set[type[eqx.Module]]:
+    """The classes that an algorithm, or a part of it, is made of.
+
+    >>> from loa import HeavyBall, stack
+    >>> sorted(each.__name__ for each in classes_of(stack([HeavyBall(0.1, 0.9)])))
+    ['HeavyBall', 'Stack']
+    """
+    if isinstance(part, eqx.Module):
+        own = (getattr(part, each.name) for each in dataclasses.fields(part))
+        return {type(part)}.union(*map(classes_of, own))
+    return set().union(*map(classes_of, part)) if isinstance(part, (tuple, list)) else set()
 
 
 def _is_module(each: Any) -> bool:
