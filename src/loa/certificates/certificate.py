@@ -87,23 +87,28 @@ class Certificate:
         ...             confidence=0.95, n=250, cap=500.0).sentence()
         'With 95 % confidence, at most 112 iterations on average, over problems drawn like these 250.'
         """
+        return f"With {_percent(self.confidence, -1)} confidence, {self._statement()}"
+
+    __str__ = sentence
+
+    def claim(self) -> str:
+        """The sentence without the confidence, with a capital letter."""
+        statement = self._statement()
+        return statement[:1].upper() + statement[1:]
+
+    def _statement(self) -> str:
         if self.vacuous:
             name = self.functional.replace("_", " ")
             reason = "more of them are needed"
             if self.at_cap and self.measure in ("quantile", "distribution"):
                 reason = f"{_percent(self.at_cap, 1)} of them reached {_number(self.cap)}, up to which is counted"
-            return (
-                f"With {_percent(self.confidence, -1)} confidence, nothing can be said about the {self.measure} of "
-                f"{name} from these {self.n} problems: {reason}."
-            )
+            return f"nothing can be said about the {self.measure} of {name} from these {self.n} problems: {reason}."
         where = f"over problems drawn like these {self.n}"
         if self.target == "posterior":
             where += " and over the posterior"
         if self.at_cap and self.measure != "tail":
             where += f" (counted up to {_number(self.cap)}, which {_percent(self.at_cap, 1)} of them reached)"
-        return f"With {_percent(self.confidence, -1)} confidence, {self._claim()}, {where}."
-
-    __str__ = sentence
+        return f"{self._claim()}, {where}."
 
     def _claim(self) -> str:
         name = self.functional.replace("_", " ")

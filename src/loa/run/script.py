@@ -72,7 +72,7 @@ def carry_out(
     place.open(order.identity(), resume=resume, overwrite=overwrite)
     run = _Run(order, place)
     results = run.results()
-    origin = results.summary["provenance"]
+    origin = dict(results.summary.provenance)
     save(directory / "algorithm.eqx", run.deployed, origin)
     run.prior.save(directory / "prior.eqx", origin)
     draw_all(results, directory)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.mathtext import MathTextParser
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
@@ -34,6 +35,15 @@ def spread(wanted: ArrayLike, heights: ArrayLike, low: float, high: float) -> ND
 def plain(text: str) -> str:
     """Text of a user, in which a dollar is a dollar and not the beginning of a formula."""
     return text.replace("$", r"\$")
+
+
+def formula(symbol: str) -> str:
+    """A symbol in LaTeX as part of a text; nothing if matplotlib cannot set it."""
+    try:
+        MathTextParser("path").parse(f"${symbol}$")
+    except ValueError:
+        return ""
+    return f"${symbol}$" if symbol else ""
 
 
 def name_at_right(axes: Axes, wanted: Mapping[str, float], looks: Mapping[str, Look], size: float = 7.5) -> None:
