@@ -9,9 +9,9 @@ import shutil
 import sys
 from pathlib import Path
 
+from loa.certificates.rounding import number_down, number_up
 from loa.results.names import CERTIFIED, COSTS
 from loa.results.quantities import rivals
-from loa.results.rounding import outward
 from loa.results.summary import MEASURES, AlgorithmSummary, CertificateSummary, RunSummary
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -38,7 +38,8 @@ def overview(summaries: list[RunSummary]) -> str:
     lines = [
         "## At a glance",
         "",
-        f"| experiment | published mean τ | τ: best classical | τ: ours, solved | certified | the paper's bound |{heads}",
+        "| experiment | published mean τ | τ: best classical | τ: ours, solved | certified | the paper's bound |"
+        + heads,
         "|---|" + "---:|" * (5 + 2 * len(costs)),
     ]
     for summary in summaries:
@@ -65,8 +66,8 @@ def shown(certificate: CertificateSummary | None) -> str:
     """The bound with four digits, rounded outward."""
     if certificate is None:
         return "–"
-    bound = outward(certificate.bound, up=certificate.measure != "probability")
-    return f"{bound:.4g}" + (" (vacuous)" if certificate.vacuous else "")
+    rounded = number_down if certificate.measure == "probability" else number_up
+    return rounded(certificate.bound) + (" (vacuous)" if certificate.vacuous else "")
 
 
 def section(summary: RunSummary) -> str:

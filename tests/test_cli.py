@@ -31,8 +31,9 @@ def test_help_and_list():
 def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
-        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "performance.nc",
-        "prior.eqx", "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
+        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "functionals.png",
+        "performance.nc", "prior.eqx", "profile.png", "report.html", "summary.json", "trajectories.pdf",
+        "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
 

@@ -85,7 +85,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
     _, directory = finished
     assert {path.name for path in directory.iterdir()} == {
         "summary.json", "certificates.json", "performance.nc", "algorithm.eqx", "prior.eqx", "report.html",
-        "figure.png", "figure.pdf", "distribution.png", "profile.png",
+        "figure.png", "figure.pdf", "distribution.png", "profile.png", "functionals.png",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
@@ -94,7 +94,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
 
 
 def test_the_summary_holds_what_others_rely_on(finished):
-    summary = finished[0].summary
+    summary = finished[0].summary.to_json()
     for numbers in (summary["learned"], *summary["baselines"].values()):
         for functional in ("stopping_time", "contraction_factor", "oracle_calls"):
             assert {"mean", "median", "q95", "cvar95"} <= set(numbers[functional])
@@ -111,7 +111,7 @@ def test_the_summary_holds_what_others_rely_on(finished):
 def test_certificates_hold_together_and_on_fresh_problems(finished):
     results, directory = finished
     joint = loa.certificates.joint_confidence(results.certificates.values())
-    assert joint >= results.summary["confidence"] - 1e-9
+    assert joint >= results.summary.confidence - 1e-9
     fresh = small().draw("fresh", 1, 400)
     performance = loa.evaluate(
         loa.load(directory / "algorithm.eqx"), Bowls(), fresh, criterion=loa.loss_below(1e-6), horizon=100,
@@ -126,10 +126,10 @@ def test_certificates_hold_together_and_on_fresh_problems(finished):
 
 def test_the_same_seed_gives_the_same_numbers_and_another_others(finished, tmp_path):
     same = carry_out(Order(small(), "paper", seed=1), tmp_path / "same", QUIET)
-    assert same.summary["certificates"] == finished[0].summary["certificates"]
+    assert same.summary.certificates == finished[0].summary.certificates
     np.testing.assert_array_equal(same.performance["stopping_time"], finished[0].performance["stopping_time"])
     other = carry_out(Order(small(), "paper", seed=2), tmp_path / "other", QUIET)
-    assert other.summary["certificates"] != finished[0].summary["certificates"]
+    assert other.summary.certificates != finished[0].summary.certificates
 
 
 def test_an_interrupted_run_goes_on_where_it_was(finished, tmp_path, monkeypatch):
@@ -151,7 +151,7 @@ def test_an_interrupted_run_goes_on_where_it_was(finished, tmp_path, monkeypatch
         carry_out(dataclasses.replace(order, seed=2), tmp_path, QUIET, resume=True)
     results = carry_out(dataclasses.replace(order, experiment=counted), tmp_path, QUIET, resume=True)
     assert len(calls) == 1
-    assert results.summary["certificates"] == finished[0].summary["certificates"]
+    assert results.summary.certificates == finished[0].summary.certificates
 
 
 def test_a_finished_run_is_replaced_only_when_told(finished):

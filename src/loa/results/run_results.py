@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -90,7 +91,8 @@ def _read(directory: Path, name: str, read: Callable[[Path], Any]) -> Any:
     except FileNotFoundError as error:
         raise ValueError(f"the run in {directory} is not complete: there is no {name} in it; run it again.") from error
     except Exception as error:  # the readers raise all kinds of errors on files that are damaged
-        raise ValueError(f"{directory / name} cannot be read, so run it again: {error}") from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{directory / name} is damaged, or not from a run of this version: {reason}") from error
 
 
 def _read_json(path: Path) -> Any:
@@ -106,7 +108,7 @@ def _read_certificates(path: Path) -> tuple[dict[str, Certificate], tuple[Certif
 def _read_data(path: Path) -> xarray.Dataset:
     import xarray
 
-    with xarray.open_dataset(path, engine="scipy") as data:
+    with xarray.open_dataset(io.BytesIO(path.read_bytes()), engine="scipy") as data:
         return data.load()
 
 

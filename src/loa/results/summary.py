@@ -236,7 +236,7 @@ class RunSummary:
             return cls._from_json(saved)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"this is not the summary of a run of this version of loa: {reason}.") from error
+            raise ValueError(f"this is not the summary of a run: {reason}.") from error
 
     @classmethod
     def _from_json(cls, saved: Mapping[str, Any]) -> RunSummary:

@@ -21,22 +21,38 @@ def table(title: str, algorithms: Mapping[str, AlgorithmSummary], functionals: I
     from rich.text import Text
 
     others = [each for each in functionals if each.name != "stopping_time"]
+    columns = [*HEADERS.values(), "solved", *(_header(each) for each in others), "ms\neach"]
+    rows = {name: _cells(numbers, others) for name, numbers in algorithms.items()}
     made = Table(title=Text(title), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    made.add_column("algorithm")
-    for column in (*HEADERS.values(), "solved", *(_header(each) for each in others), "ms each"):
-        made.add_column(Text(column), justify="right", no_wrap=True)
-    for name, numbers in algorithms.items():
-        times = numbers.functionals["stopping_time"]
-        row = [_with_margin(times), *(f"{getattr(times, key):.4g}" for key in list(HEADERS)[1:])]
-        row += [f"{numbers.solved:.1%}", *(f"{numbers.functionals[each.name].mean:.4g}" for each in others)]
-        made.add_row(Text(name), *row, f"{numbers.milliseconds:.3g}")
+    made.add_column("algorithm", overflow="fold")
+    for place, column in enumerate(columns):
+        widest = max(map(len, [*column.split("\n"), *(row[place] for row in rows.values())]))
+        made.add_column(Text(column), justify="right", no_wrap=True, min_width=widest)
+    for name, row in rows.items():
+        made.add_row(Text(name), *row)
     return made
 
 
 def show(console: Console, made: Table) -> None:
-    """Print a table in full, wider than the console if it must be: numbers are not cut off."""
+    """Print a table in full: names are broken into lines, but numbers are never cut off, however narrow the console."""
+    before = console.width
     needed = console.measure(made, options=console.options.update(max_width=1000)).minimum
-    console.print(made, width=max(needed, console.width), crop=False, no_wrap=False)
+    try:
+        console.width = max(needed, before)
+        console.print(made)
+    finally:
+        console.width = before
+
+
+def _cells(numbers: AlgorithmSummary, others: Iterable[FunctionalSummary]) -> list[str]:
+    times = numbers.functionals["stopping_time"]
+    return [
+        _with_margin(times),
+        *(f"{getattr(times, measure):.4g}" for measure in list(HEADERS)[1:]),
+        f"{numbers.solved:.1%}",
+        *(f"{numbers.functionals[each.name].mean:.4g}" for each in others),
+        f"{numbers.milliseconds:.3g}",
+    ]
 
 
 def _header(functional: FunctionalSummary) -> str:

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from ...certificates.rounding import number_up
 from ...results.names import MARKS
 from ...results.quantities import Histogram, Mark, Row
-from ...results.rounding import outward
 from .labels import formula, plain
 from .style import GREY, INK, LOOKS, Look, looks
 
@@ -24,8 +24,12 @@ LINES = {
 }
 
 
-def draw(axes: Axes, strip: Axes, data: Histogram) -> None:
-    """Draw the histogram on `axes` and the rows on `strip`, which lies below and has the same horizontal axis."""
+def draw(axes: Axes, strip: Axes, data: Histogram, lines: int) -> None:
+    """Draw the histogram on `axes` and the rows on `strip`, which lies below and has the same horizontal axis.
+
+    Arguments:
+        lines: how many lines the title leaves to the legend.
+    """
     colour = LOOKS[0].colour
     edges, shares = next(iter(data.bars.values())).outline()
     if shares.size:
@@ -38,16 +42,30 @@ def draw(axes: Axes, strip: Axes, data: Histogram) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol="%"))
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     axes.tick_params(axis="x", labelbottom=False, bottom=False)
-    axes.set_title(_shortened(f"{data.functional.title} of the learned algorithm", 46), pad=44)
-    handles = [Line2D([], [], label=legend_text(mark, data), **LINES[mark.kind]) for mark in _in_columns(data.marks)]
-    if data.beyond:
-        handles.append(Line2D([], [], linestyle="", label=f"{100 * data.beyond:.2g}% of problems →"))
+    axes.set_title(_shortened(f"{data.functional.title} of the learned algorithm", 46), pad=8 + 12 * lines)
     axes.legend(
-        handles=handles, loc="lower left", bbox_to_anchor=(0, 1.045), ncols=2, columnspacing=1.0, handlelength=1.9
+        handles=_handles(data),
+        loc="lower left",
+        bbox_to_anchor=(0, 1.045),
+        ncols=2,
+        columnspacing=1.0,
+        handlelength=1.9,
     )
     _draw_rows(strip, data.rows, data.limits)
     strip.set_xlabel(_axis(data))
     strip.xaxis.set_major_locator(MaxNLocator(6, integer=data.whole))
+
+
+def legend_lines(data: Histogram) -> int:
+    """How many lines the legend takes."""
+    return -(-len(_handles(data)) // 2)
+
+
+def _handles(data: Histogram) -> list[Line2D]:
+    handles = [Line2D([], [], label=legend_text(mark, data), **LINES[mark.kind]) for mark in _in_columns(data.marks)]
+    if data.beyond:
+        handles.append(Line2D([], [], linestyle="", label=f"{100 * data.beyond:.2g}% of problems →"))
+    return handles
 
 
 def _axis(data: Histogram) -> str:
@@ -66,8 +84,8 @@ def legend_text(mark: Mark, data: Histogram) -> str:
     name = MARKS[mark.kind]
     if mark.vacuous and not np.isfinite(mark.value):
         return f"{name}: vacuous"
-    shown = outward(mark.value) if mark.kind in ("certificate", "paper") else mark.value
-    text = f"{name}: {shown:.4g}".replace("inf", "∞")
+    shown = number_up(mark.value) if mark.kind in ("certificate", "paper") else f"{mark.value:.4g}"
+    text = f"{name}: {shown}".replace("inf", "∞")
     if mark.vacuous:
         return f"{text}, vacuous"
     low, high = data.limits

@@ -10,7 +10,7 @@ from ...results.quantities import evolution as gaps
 from ...results.quantities import histogram as bins
 from ...results.run_results import Results
 from . import evolution, histogram
-from .labels import plain
+from .labels import LINE, algorithm_key, in_line, place_key, plain
 from .style import GREY, new_figure, place
 
 PAPER = ("contraction_factor", "stopping_time")
@@ -47,8 +47,11 @@ def draw_further(results: Results) -> Figure:
     names = further(results)
     rows = [names[first : first + 2] for first in range(0, len(names), 2)]
     step = BELOW + _height(results)
-    figure = new_figure(WIDTH, len(rows) * step + 0.5)
+    key = algorithm_key(results.performance["algorithm"].values)
+    columns = in_line([str(handle.get_label()) for handle in key])
+    figure = new_figure(WIDTH, len(rows) * step + 0.4 + LINE * -(-len(key) // columns))
     _head(figure, results.summary.heading)
+    place_key(figure, key, columns, LEFT, 0.36)
     for number, row in enumerate(reversed(rows)):
         _row(figure, results, row, number * step + BELOW)
     return figure
@@ -62,10 +65,12 @@ def _height(results: Results) -> float:
 def _row(figure: Figure, results: Results, names: list[str], bottom: float) -> None:
     """Histograms side by side, with their rows at `bottom`."""
     strip = ROW * results.performance.sizes["algorithm"] + 0.06
-    for number, name in enumerate(names):
+    shown = [bins(results.summary, results.performance, name) for name in names]
+    lines = max(map(histogram.legend_lines, shown), default=0)
+    for number, data in enumerate(shown):
         left = LEFT + number * STEP
         bars, rows = place(figure, left, bottom + strip + 0.04, PANEL, BARS), place(figure, left, bottom, PANEL, strip)
-        histogram.draw(bars, rows, bins(results.summary, results.performance, name))
+        histogram.draw(bars, rows, data, lines)
 
 
 def _head(figure: Figure, heading: str) -> None:

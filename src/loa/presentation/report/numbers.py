@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...results.rounding import outward
+from ...certificates.rounding import number_down, number_up, percent_down, percent_up
 
 NONE = "–"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -42,7 +42,7 @@ def bound(value: Any, up: bool = True) -> str:
     >>> bound(174.1358), bound(0.70358, up=False), bound(float("inf"))
     ('174.2', '0.7035', '∞')
     """
-    return number(outward(real(value), up=up))
+    return number(float((number_up if up else number_down)(real(value))))
 
 
 def percent(share: Any, direction: int = 0) -> str:
@@ -54,11 +54,10 @@ def percent(share: Any, direction: int = 0) -> str:
     share = real(share)
     if not math.isfinite(share):
         return number(share)
-    rounding = {1: math.ceil, -1: math.floor, 0: round}[direction]
-    shown = rounding(round(share * 1e4, 6)) / 100
-    if share not in (0.0, 1.0) and direction == 0:
-        shown = min(max(shown, 0.01), 99.99)
-    return f"{shown:.4g}%"
+    if direction:
+        return (percent_up if direction > 0 else percent_down)(share)
+    shown = round(100 * share, 2)
+    return f"{shown if share in (0.0, 1.0) else min(max(shown, 0.01), 99.99):.4g}%"
 
 
 def change(bound: Any, reference: Any) -> str:

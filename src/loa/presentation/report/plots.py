@@ -96,9 +96,10 @@ def histogram(results: Results, entries: Sequence[Entry], name: str) -> Figure:
     data += [_mark(entry, place, heights) for entry, place in marked]
     layout = axes(functional.with_unit, "share of test problems", barmode="overlay", bargap=0, yaxis=PERCENT)
     capped = "" if functional.cap is None else f" (values are capped at {number(functional.cap)})"
+    certified = ", and what is certified about its mean" if any(m.kind == "certificate" for m in shown.marks) else ""
     caption = (
-        f"Histogram of the {functional.noun} of the learned algorithm{capped}, and what is certified about its mean. "
-        "Add other algorithms with the buttons above."
+        f"Histogram of the {functional.noun} of the learned algorithm{capped}{certified}. Add other algorithms with "
+        "the buttons above."
     )
     spoken = ", ".join(entry.label.replace("≤", "at most") for entry, _ in marked)
     label = f"Histogram of the {functional.noun} of the learned algorithm; lines: {spoken or 'none'}."
@@ -124,14 +125,14 @@ def _bars(entry: Entry, bars: Bars, unit: str) -> dict[str, Any]:
 
 
 def _mark_entry(mark: Mark, shown: Histogram) -> Entry:
-    """The button of a line; a cap far from all values is hidden at first."""
+    """The button of a line; a bound that says nothing, and a cap far from all values, are hidden at first."""
     color, dash = LINES[mark.kind]
     if mark.kind in ("certificate", "paper"):
         label = f"{MARKS[mark.kind]} ≤ {bound(mark.value)}" + (" (says nothing)" if mark.vacuous else "")
     else:
         label = f"{MARKS[mark.kind]} {number(mark.value)}"
     near = mark.kind != "cap" or mark.value <= 1.6 * shown.farthest()
-    return Entry(mark.kind, label, color, None, dash, near)
+    return Entry(mark.kind, label, color, None, dash, near and not mark.vacuous)
 
 
 def _mark(entry: Entry, place: float, heights: NDArray) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def _limits(mean: Array, median: Array, low: Array, high: Array) -> tuple[float,
     centres = _positive(np.stack([mean, median]))
     if not centres.size:
         return 0.1, 10.0
-    start = np.max(_positive(np.stack([median, high])[..., 0]), initial=centres.min())
+    start = np.max(_positive(median[:, 0]), initial=centres.min())
     lowest = np.min(_positive(low), initial=centres.min())
     upper = np.stack([mean, high])
     diverging = np.any(upper > DIVERGED * start, axis=-1, keepdims=True)

@@ -79,8 +79,8 @@ class Histogram(NamedTuple):
 
     def farthest(self) -> float:
         """The end of the learned algorithm's bars, or the farthest mark other than the cap."""
-        marked = [mark.value for mark in self.marks if mark.kind != "cap" and np.isfinite(mark.value)]
-        return max([*marked, *next(iter(self.bars.values())).right[-1:], 0.0])
+        marked = [mark.value for mark in self.marks if mark.kind != "cap" and not mark.vacuous]
+        return max([each for each in marked if np.isfinite(each)] + [*next(iter(self.bars.values())).right[-1:], 0.0])
 
 
 class Lattice(NamedTuple):

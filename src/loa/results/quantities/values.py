@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...statistics import measures
+from ...statistics import quantiles
 
 if TYPE_CHECKING:
     import xarray
@@ -30,7 +30,7 @@ def values(performance: xarray.Dataset, functional: str) -> dict[str, NDArray]:
 
 
 def quantile(sample: ArrayLike, level: float) -> float:
-    """The quantile of all values, as `loa.measures.quantile` defines it; NaN if any of them is NaN.
+    """The quantile of all values, as `loa.measures.quantile` has it; NaN if any of them is NaN.
 
     The levels 0 and 1 are the smallest and the largest value.
 
@@ -42,7 +42,7 @@ def quantile(sample: ArrayLike, level: float) -> float:
         return float("nan")
     if level in (0.0, 1.0):
         return float(sample.min() if level == 0 else sample.max())
-    return float(measures.quantile(sample, level))
+    return quantiles.quantile(sample, level)
 
 
 class ProblemRow(NamedTuple):
