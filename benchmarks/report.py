@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 import loa
+from loa.results.summary import MEASURES
 
 HERE = Path(__file__).parent
 
@@ -168,7 +169,7 @@ def baselines_table(numbers: dict) -> str:
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, described in numbers["algorithms"].items():
-        times = " | ".join(f"{value:.4g}" for value in described["stopping_time"].values())
+        times = " | ".join(f"{described['stopping_time'][key]:.4g}" for key in MEASURES)
         lines.append(f"| {name} | {times} | {described['solved']:.1%} | {described['oracle_calls']['mean']:.4g} |")
     for name, tuned in numbers["tuned"].items():
         settings = ", ".join(f"{parameter} = {value:.5g}" for parameter, value in tuned["parameters"].items())

@@ -1,6 +1,6 @@
 """Write docs/results.md from the summaries of the paper presets in docs/results.
 
-To make them anew:  loa run NAME --preset paper --out runs/NAME
+To make them again: loa run NAME --preset paper --out runs/NAME
                     python results_page.py runs/NAME ...     copies summaries and figures, then writes the page
 """
 
@@ -9,7 +9,13 @@ import shutil
 import sys
 from pathlib import Path
 
+from loa.certificates.rounding import number_down, number_up
+from loa.results.names import CERTIFIED, COSTS
+from loa.results.quantities import rivals
+from loa.results.summary import MEASURES, AlgorithmSummary, CertificateSummary, RunSummary
+
 DOCS = Path(__file__).parent.parent / "docs"
+SHORT = {"oracle_calls": "calls", "milliseconds": "ms"}
 ORDER = ("quadratics", "images", "lasso", "network", "stochastic-network")
 
 HEAD = """# Results
@@ -20,89 +26,105 @@ kept in `docs/results`. All numbers are on test problems that nothing else has s
 divided by its size, all algorithms one after the other at the end of a run. Minutes in all are those of a machine that
 did other work as well. Quadratics and LASSO have another seed than the rest, since the sizes of their draws were chosen
 after seeing how tight certificates were with seed 0, and the spread of LASSO's prior after seeing seeds 0 and 1.
+"Best classical" is the baseline that is best in the cost of that column, which may be one that solves few problems.
 [Baselines](baselines.md) has tuned versions of more classical methods, on 250 problems each.
 """
 
 
-def overview(summaries: list[dict]) -> str:
-    """Published, best classical and ours side by side."""
+def overview(summaries: list[RunSummary]) -> str:
+    """Published, best classical and ours side by side, in each cost against the method that is best in it."""
+    costs = [cost for cost in COSTS if cost != "stopping_time"]
+    heads = "".join(f" {SHORT[cost]}: best classical | {SHORT[cost]}: ours |" for cost in costs)
     lines = [
         "## At a glance",
         "",
-        "| experiment | published mean τ | best classical | ours: mean τ, solved | certified | the paper's bound | "
-        "ms: best classical, ours |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| experiment | published mean τ | τ: best classical | τ: ours, solved | certified | the paper's bound |"
+        + heads,
+        "|---|" + "---:|" * (5 + 2 * len(costs)),
     ]
     for summary in summaries:
-        published = summary["published"].get("stopping_time", {}).get("mean", "–")
-        name, best = min(summary["baselines"].items(), key=lambda item: item[1]["stopping_time"]["mean"])
-        learned = summary["learned"]
-        ours = bound_of(summary, "deployed")
-        paper = bound_of(summary, "posterior", "paper")
+        published = summary.published.get("stopping_time", {}).get("mean", "–")
+        ours, paper = summary.certified_mean("stopping_time"), summary.paper_bound("stopping_time")
+        rest = "".join(f" {best(summary, cost)} | {summary.learned.average(cost):.4g} |" for cost in costs)
         lines.append(
-            f"| [{summary['experiment']}](#{summary['experiment']}) | {published} | "
-            f"{best['stopping_time']['mean']:.4g} ({name}) | {learned['stopping_time']['mean']:.4g}, "
-            f"{learned['solved']:.1%} | {shown(ours)} | {shown(paper)} | "
-            f"{best['milliseconds']:.3g}, {learned['milliseconds']:.3g} |"
+            f"| [{summary.experiment}](#{summary.experiment}) | {published} | {best(summary, 'stopping_time')} | "
+            f"{summary.learned.average('stopping_time'):.4g}, {summary.learned.solved:.1%} | {shown(ours)} | "
+            f"{shown(paper)} |{rest}"
         )
     return "\n".join(lines)
 
 
-def bound_of(summary: dict, target: str, kind: str | None = None) -> dict:
-    """The first certificate of the mean stopping time for this target, of that kind if it matters."""
-    return next(
-        each
-        for each in summary["certificates"]
-        if (each["functional"], each["measure"], each["target"]) == ("stopping_time", "mean", target)
-        and kind in (None, each["kind"])
-    )
+def best(summary: RunSummary, cost: str) -> str:
+    """The baseline that is best in one cost; if it solves fewer problems than the learned algorithm, that is said."""
+    name = rivals(summary, cost)[0]
+    baseline = summary.baselines[name]
+    fewer = f", solved {baseline.solved:.1%}" if baseline.solved < summary.learned.solved else ""
+    return f"{baseline.average(cost):.4g} ({name}{fewer})"
 
 
-def shown(certificate: dict) -> str:
-    return f"{certificate['bound']:.4g}" + (" (vacuous)" if certificate["vacuous"] else "")
+def shown(certificate: CertificateSummary | None) -> str:
+    """The bound with four digits, rounded outward."""
+    if certificate is None:
+        return "–"
+    rounded = number_down if certificate.measure == "probability" else number_up
+    return rounded(certificate.bound) + (" (vacuous)" if certificate.vacuous else "")
 
 
-def section(summary: dict) -> str:
+def section(summary: RunSummary) -> str:
     """One experiment: algorithms, certificates, figure."""
-    name, machine = summary["experiment"], summary["provenance"]["machine"]
-    sizes = ", ".join(f"{size} {role}" for role, size in summary["sizes"].items())
+    name, machine = summary.experiment, summary.provenance["machine"]
+    sizes = ", ".join(f"{size} {role}" for role, size in summary.sizes.items())
+    others = [each for each in summary.functionals if each.name != "stopping_time"]
+    titles = ["algorithm", "mean τ", "median", "q95", "CVaR95", "solved", *(each.with_unit for each in others)]
     lines = [
         f"## {name}",
         "",
-        f"{summary['title']}. `{summary['algorithm']}`, {summary['candidates']} candidates; problems: {sizes}. "
-        f"Seed {summary['seed']}, commit {summary['provenance']['commit']}, {machine['cores']} cores; "
-        f"{summary['seconds']['train'] / 60:.1f} min of learning, {summary['seconds']['total'] / 60:.1f} min in all.",
+        f"{summary.title}. `{summary.algorithm}`, {summary.candidates} candidates; problems: {sizes}. "
+        f"Seed {summary.seed}, commit {summary.provenance['commit']}, {machine['cores']} cores; "
+        f"{summary.seconds['train'] / 60:.1f} min of learning, {summary.seconds['total'] / 60:.1f} min in all.",
         "",
-        *(f"{note}\n" for note in summary["notes"]),
+        *(f"{note}\n" for note in summary.notes),
         f"![Gap, contraction factor and stopping time](results/{name}/figure.png)",
         "",
-        "| algorithm | mean τ | median | q95 | CVaR95 | solved | contraction | oracle calls | ms per problem |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-        *(algorithm_row(*item) for item in {"**learned**": summary["learned"], **summary["baselines"]}.items()),
-        *(algorithm_row(f"learned, on {test}", numbers) for test, numbers in summary["more_tests"].items()),
+        f"| {' | '.join([*titles, 'ms per problem'])} |",
+        "|---|" + "---:|" * len(titles),
+        *(algorithm_row(*item) for item in {"**learned**": summary.learned, **summary.baselines}.items()),
+        *(algorithm_row(f"learned, on {test}", numbers) for test, numbers in summary.more_tests.items()),
         "",
-        f"With {summary['confidence']:.0%} confidence, all of the first group together, each of the others alone:",
+        f"With {summary.confidence:.0%} confidence, all of the first group together, each of the others alone:",
         "",
         "| certificate | bound | on its own sample | on the test problems | above the test |",
         "|---|---:|---:|---:|---:|",
-        *(certificate_row(each) for each in summary["certificates"]),
+        *(certificate_row(summary, each) for each in summary.certificates),
     ]
     return "\n".join(lines)
 
 
-def algorithm_row(name: str, numbers: dict) -> str:
-    times = " | ".join(f"{numbers['stopping_time'][key]:.4g}" for key in ("mean", "median", "q95", "cvar95"))
-    rest = (numbers["contraction_factor"]["mean"], numbers["oracle_calls"]["mean"], numbers["milliseconds"])
-    return f"| {name} | {times} | {numbers['solved']:.1%} | {' | '.join(f'{each:.4g}' for each in rest)} |"
+def algorithm_row(name: str, numbers: AlgorithmSummary) -> str:
+    times = numbers.functionals["stopping_time"]
+    others = [each.mean for functional, each in numbers.functionals.items() if functional != "stopping_time"]
+    shown = [f"{getattr(times, key):.4g}" for key in MEASURES]
+    shown += [f"{numbers.solved:.1%}", *(f"{each:.4g}" for each in [*others, numbers.milliseconds])]
+    return f"| {' | '.join([name, *shown])} |"
 
 
-def certificate_row(certificate: dict) -> str:
-    functional = certificate["functional"].replace("_", " ")
-    what = f"{certificate['measure']} of {functional}, {certificate['target']}: {certificate['kind']}"
-    test = certificate["test"]
-    excess = "–" if not test else f"{certificate['bound'] / test - 1:+.1%}"
-    numbers = f"{shown(certificate)} | {certificate['empirical']:.4g} | {'–' if test is None else f'{test:.4g}'}"
-    return f"| {what}{'' if certificate['together'] else ' (alone)'} | {numbers} | {excess} |"
+def certificate_row(summary: RunSummary, certificate: CertificateSummary) -> str:
+    functional = summary.functional(certificate.functional).noun
+    what = f"{CERTIFIED[certificate.measure]} of {functional}, {certificate.target}: {certificate.kind}"
+    test = certificate.test
+    excess = "–" if not test else f"{certificate.bound / test - 1:+.1%}"
+    numbers = f"{shown(certificate)} | {certificate.empirical:.4g} | {'–' if test is None else f'{test:.4g}'}"
+    return f"| {what}{'' if certificate.together else ' (alone)'} | {numbers} | {excess} |"
+
+
+def page(summaries: list[RunSummary]) -> str:
+    return "\n\n".join([HEAD.rstrip(), overview(summaries), *map(section, summaries)]) + "\n"
+
+
+def shipped() -> list[RunSummary]:
+    """The summaries in docs/results."""
+    found = [DOCS / "results" / name / "summary.json" for name in ORDER]
+    return [RunSummary.from_json(json.loads(path.read_text())) for path in found if path.exists()]
 
 
 def main() -> None:
@@ -111,10 +133,7 @@ def main() -> None:
         target.mkdir(parents=True, exist_ok=True)
         for file in ("summary.json", "figure.png"):
             shutil.copy(run / file, target / file)
-    found = [DOCS / "results" / name / "summary.json" for name in ORDER]
-    summaries = [json.loads(path.read_text()) for path in found if path.exists()]
-    parts = [HEAD.rstrip(), overview(summaries), *map(section, summaries)]
-    (DOCS / "results.md").write_text("\n\n".join(parts) + "\n")
+    (DOCS / "results.md").write_text(page(shipped()))
 
 
 if __name__ == "__main__":

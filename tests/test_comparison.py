@@ -1,11 +1,17 @@
 """Comparisons are paired and point the right way."""
 
+import io
+
 import jax
 import numpy as np
 import pytest
+import runs
 from classes import Bowls
+from rich.console import Console
 
 import loa
+from loa.results.summary import AlgorithmSummary
+from loa.results.table import show
 
 KEY = jax.random.key(2)
 
@@ -35,8 +41,37 @@ def test_summary_and_data_set_agree(comparison):
         assert comparison.summary()[name]["solved"] == 1.0
 
 
-def test_the_table_has_a_row_for_each(comparison):
+def shown(comparison, width):
+    console = Console(width=width, file=io.StringIO())
+    show(console, comparison.table("title"))
+    return console.file.getvalue()
+
+
+def test_the_table_has_a_row_for_each_and_a_column_for_a_functional_of_the_user():
+    algorithms = {"slow [1/2]": loa.GradientDescent(0.5), "fast and with a long name": loa.GradientDescent(1.0)}
+    functionals = loa.StoppingTime(), runs.Energy(), runs.Energy(name="once more", cap=1e-3)
+    problems = Bowls().draw(jax.random.key(1), 5)
+    comparison = loa.compare(
+        algorithms, Bowls(), problems, criterion=loa.loss_below(1e-4), horizon=1000, key=KEY, functionals=functionals
+    )
     assert comparison.table("title").row_count == 2
+    wide, narrow = shown(comparison, 200), shown(comparison, 30)
+    assert "slow [1/2]" in wide
+    assert "…" not in narrow
+    numbers = comparison.algorithms["slow [1/2]"]
+    for text in (wide, narrow):
+        for functional in ("energy", "once more"):
+            assert f"{numbers.functionals[functional].mean:.4g}" in text
+        assert text.count("(J)") == 2
+
+
+def test_the_summary_is_that_of_a_run(comparison):
+    described = comparison.summary()["fast"]
+    assert described["family"] == "GradientDescent"
+    assert AlgorithmSummary.from_json(described) == comparison.algorithms["fast"]
+    assert {"mean", "median", "q95", "cvar95", "intervals"} == set(described["stopping_time"])
+    seconds = comparison.performances["fast"].seconds
+    assert described["milliseconds"] == pytest.approx(1e3 * seconds / 30)
 
 
 def test_a_comparison_needs_the_stopping_time():

@@ -3,26 +3,17 @@
 import dataclasses
 import itertools
 
+import equinox as eqx
 import matplotlib
 import numpy as np
 import pytest
 import runs
 from matplotlib.text import Text
 
-from loa.certificates import Band
-from loa.presentation.figures import (
-    distribution,
-    draw_all,
-    evolution,
-    labels,
-    panels,
-    profile,
-    regressions,
-    restored,
-    style,
-)
-from loa.presentation.figures.histogram import histogram
-from loa.presentation.figures.histogram_drawing import legend_text, rounded_up
+from loa.certificates.rounding import number_up
+from loa.presentation.figures import distribution, draw_all, labels, panels, profile, regressions, restored, style
+from loa.presentation.figures.histogram import legend_text
+from loa.results.quantities import histogram
 
 LONG_NAMES = [
     "learned",
@@ -35,73 +26,86 @@ LONG_NAMES = [
 
 
 @pytest.fixture(scope="module")
-def example():
-    return runs.example()
+def run():
+    return runs.made_up()
 
 
-def changed(results, **variables):
-    """The same run with other values of the learned algorithm, or of all."""
-    performance = results.performance.copy(deep=True)
-    for name, values in variables.items():
-        performance[name][:] = values
-    return dataclasses.replace(results, performance=performance)
+@pytest.fixture(scope="module")
+def example(run):
+    return run.results()
 
 
-def six(results):
-    performance = results.performance.isel(algorithm=[0, 1, 2, 3, 3, 2]).assign_coords(algorithm=LONG_NAMES)
-    return dataclasses.replace(results, performance=performance)
+def vacuous(run):
+    references = tuple(dataclasses.replace(each, bound=1.077 * each.cap) for each in run.references)
+    return dataclasses.replace(run, references=references)
 
 
-def vacuous(results):
-    references = tuple(dataclasses.replace(each, bound=1.077 * each.cap) for each in results.references)
-    return dataclasses.replace(results, references=references)
+def all_equal(run):
+    return run.changed(stopping_time=37.0, contraction_factor=0.81, oracle_calls=74.0, outcome="solved")
 
 
-def all_equal(results):
-    return changed(results, stopping_time=37.0, contraction_factor=0.81, oracle_calls=74.0, outcome="solved")
-
-
-def never_solved(results):
-    return changed(
-        results, stopping_time=600.0, contraction_factor=1.0, oracle_calls=1200.0, outcome="exhausted", gap=np.nan
+def never_solved(run):
+    return run.changed(
+        stopping_time=600.0, contraction_factor=1.0, oracle_calls=1200.0, outcome="exhausted", gap=np.nan
     )
 
 
-def wild(results):
+def wild(run):
     """Gaps that become zero, infinite and unknown; a curve that goes up; some problems that are not solved."""
-    gap = results.performance["gap"].values.copy()
+    gap, times = run.stacked("gap"), run.stacked("stopping_time")
     gap[0, 40:] = 0.0
     gap[1, 100:, [0, 3]] = np.inf
     gap[2, 150:] = np.nan
-    gap[3] = gap[3, :1] * np.exp(0.2 * results.performance["time"].values[:, None])
-    times = results.performance["stopping_time"].values.copy()
+    gap[3] = gap[3, :1] * np.exp(0.2 * runs.TIME[:, None])
     times[0, ::11], times[3] = 600.0, 600.0
-    return changed(results, gap=gap, stopping_time=times, outcome=np.where(times < 600, "solved", "exhausted"))
+    return run.changed(gap=gap, stopping_time=times, outcome=np.where(times < 600, "solved", "exhausted"))
 
 
-def fast(results):
-    """A learned algorithm that needs a few iterations, some of them none."""
-    times = results.performance["stopping_time"].values.copy()
+def fast(run):
+    """A learned algorithm that needs a few iterations, on some problems none."""
+    gap, times = run.stacked("gap"), run.stacked("stopping_time")
     times[0, :, 0] = np.arange(120) % 7
-    gap = results.performance["gap"].values.copy()
-    gap[0] = 1e4 * np.exp(-8.0 * results.performance["time"].values[:, None])
-    return changed(results, stopping_time=times, oracle_calls=2 * times + 1, gap=gap)
+    gap[0] = 1e4 * np.exp(-8.0 * runs.TIME[:, None])
+    return run.changed(stopping_time=times, oracle_calls=2 * times + 1, gap=gap)
 
 
-def alone(results):
-    performance = results.performance.isel(algorithm=[0]).drop_vars(["band_value", "band_share"])
-    return dataclasses.replace(results, performance=performance)
+def alone(run):
+    """Without baselines, and with nothing certified of the whole distribution."""
+    certificates = {name: each for name, each in run.certificates.items() if name != "distribution"}
+    return dataclasses.replace(run.renamed(["learned"], [0]), certificates=certificates)
+
+
+def further(run):
+    """Functionals of a user: one with a long title and a symbol that is no formula, one with infinite values."""
+    energies = runs.Energy(cap=300.0), runs.Energy(name="unbounded"), Strange()
+    made = runs.made_up(functionals=energies)
+    values = made.stacked("unbounded")
+    values[0, :5], values[1] = np.inf, np.nan
+    return made.changed(unbounded=values)
+
+
+class Strange(runs.Energy):
+    name: str = eqx.field(static=True, default="strange")
+
+    @property
+    def title(self):
+        return "A functional with a title that is far too long for any panel, in $ and %"
+
+    @property
+    def symbol(self):
+        return r"\frac{"
 
 
 VARIANTS = {
-    "example": lambda results: results,
-    "six": six,
+    "example": lambda run: run,
+    "six": lambda run: run.renamed(LONG_NAMES, [0, 1, 2, 3, 3, 2]),
     "vacuous": vacuous,
     "all equal": all_equal,
     "never solved": never_solved,
     "wild": wild,
     "fast": fast,
     "alone": alone,
+    "further": further,
 }
 
 
@@ -110,7 +114,7 @@ def test_everything_is_written_and_the_settings_of_the_user_do_not_matter(exampl
     first.mkdir()
     second.mkdir()
     written = draw_all(runs.with_regressions(example), first)
-    names = {"figure.png", "figure.pdf", "distribution.png", "profile.png", "regressions.png"}
+    names = {"figure.png", "figure.pdf", "distribution.png", "profile.png", "functionals.png", "regressions.png"}
     assert {path.name for path in written} == {path.name for path in first.iterdir()} == names
     with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9, "axes.grid": True}):
         before = dict(matplotlib.rcParams)
@@ -142,13 +146,19 @@ def readable_texts(figure):
     return [(text.get_text(), text.get_window_extent()) for text in written.values()]
 
 
-@pytest.mark.parametrize(
-    "draw", [panels.draw, distribution.draw, profile.draw], ids=["panels", "distribution", "profile"]
-)
+DRAWINGS = {
+    "panels": panels.draw,
+    "further": panels.draw_further,
+    "distribution": distribution.draw,
+    "profile": profile.draw,
+}
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS)
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_texts_are_inside_and_do_not_overlap(example, variant, draw):
+def test_texts_are_inside_and_do_not_overlap(run, variant, drawing):
     with style.house():
-        figure = draw(VARIANTS[variant](example))
+        figure = DRAWINGS[drawing](VARIANTS[variant](run).results())
         boxes = readable_texts(figure)
     assert len(boxes) > 10
     for text, box in boxes:
@@ -158,101 +168,60 @@ def test_texts_are_inside_and_do_not_overlap(example, variant, draw):
         assert not one.padded(-0.5).overlaps(other.padded(-0.5)), (first, second)
 
 
-def test_histogram_has_all_values_and_the_numbers_of_the_run(example):
-    for functional in ("stopping_time", "contraction_factor"):
-        data = histogram(example, functional)
-        marks = {mark.kind: mark.value for mark in data.marks}
-        described = example.summary["learned"][functional]
-        assert marks["mean"] == pytest.approx(described["mean"])
-        assert marks["median"] == described["median"]
-        assert marks["certificate"] == example.certificates[functional.replace("_", " ")].bound
-        assert marks["cap"] == {"stopping_time": 600.0, "contraction_factor": 1.0}[functional]
-        paper = [each.bound for each in example.references if (each.kind, each.functional) == ("paper", functional)]
-        assert [marks["paper"]] == paper
-        assert data.shares.sum() + data.beyond == pytest.approx(1.0)
-    assert [row.name for row in data.rows] == list(runs.SPEEDS)
+def titles(draw, results):
+    """What stands above the panels, without whose values they are."""
+    with style.house():
+        found = [axes.get_title(loc="left") for axes in draw(results).axes]
+    return [title.split(" of the")[0] for title in found if title]
 
 
-@pytest.mark.parametrize("variant", ["all equal", "never solved", "wild", "fast"])
-def test_histogram_of_degenerate_values(example, variant):
-    for functional in ("stopping_time", "contraction_factor"):
-        data = histogram(VARIANTS[variant](example), functional)
-        assert data.shares.sum() + data.beyond == pytest.approx(1.0)
-        assert (np.diff(data.edges) > 0).all()
-        assert data.limits[0] <= data.edges[0] < data.edges[-1] <= data.limits[1]
+def test_every_further_functional_has_a_panel_of_its_own(run):
+    results = further(run).results()
+    assert titles(panels.draw_further, results)[2:] == ["Oracle calls", "Energy spent"]
+    assert titles(panels.draw_further, results)[:1] == ["Energy spent"]
+    labels = [axes.get_xlabel() for axes in panels.draw_further(results).axes]
+    assert labels.count("energy spent (J)") == 2
+    assert len([label for label in labels if label]) == 4
+    assert titles(panels.draw, results) == ["Gap over iterations", "Contraction factor", "Stopping time"]
 
 
-def test_outliers_do_not_squeeze_the_histogram_and_are_named(example):
-    times = example.performance["stopping_time"].values.copy()
+def test_a_run_without_further_functionals_has_no_such_figure(run, tmp_path):
+    results = dataclasses.replace(run, functionals=run.functionals[:2]).results()
+    assert "functionals.png" not in {path.name for path in draw_all(results, tmp_path)}
+
+
+def test_a_functional_that_was_not_measured_is_not_drawn(run):
+    results = dataclasses.replace(run, functionals=run.functionals[:1]).results()
+    assert titles(panels.draw, results) == ["Gap over iterations", "Stopping time"]
+    assert len(profile.draw(results).axes) == 1
+
+
+def test_what_the_legend_says(run):
+    times = run.stacked("stopping_time")
     times[0, :, 0] = 10.0 + np.arange(120) % 5
-    times[0, :2] = 500.0
-    data = histogram(changed(example, stopping_time=times), "stopping_time")
-    assert data.beyond == pytest.approx(2 / 120)
-    assert data.limits[1] < 100
+    results = run.changed(stopping_time=times).results()
+    data = histogram(results.summary, results.performance, "stopping_time")
     assert legend_text(data.marks[-1], data) == "cap: 600 →"
-
-
-def test_vacuous_bound_is_called_so(example):
-    data = histogram(vacuous(example), "contraction_factor")
+    results = vacuous(run).results()
+    data = histogram(results.summary, results.performance, "contraction_factor")
     texts = {mark.kind: legend_text(mark, data) for mark in data.marks}
-    assert texts["paper"] == "paper’s bound: 1.077, vacuous"
-    assert texts["certificate"] == f"our certificate: {rounded_up(example.certificates['contraction factor'].bound)}"
+    assert texts["paper"] == "bound of the paper: 1.077, vacuous"
+    assert texts["certificate"] == f"certified mean: {number_up(run.certificates['contraction factor'].bound)}"
 
 
-def test_evolution_leaves_the_picture_where_the_gap_is_zero_or_infinite(example):
-    data = evolution.evolution(wild(example).performance)
-    bottom, top = data.limits
-    assert 0 < bottom < 1e-11
-    assert top < 1e9
-    assert (data.median[0, 40:] < bottom).all()
-    assert (data.median[0, :30] > bottom).all()
-    assert (data.mean[1, 100:] > top).all()
-    assert np.isnan(data.median[2, 150:]).all()
-    assert np.isfinite(data.median[[0, 1, 3]]).all()
-    assert list(data.ends()) == ["learned", "FISTA with restart", "FISTA", "a third method"]
-
-
-def test_the_picture_does_not_grow_with_the_few_problems_on_which_a_method_diverges(example):
-    gap = example.performance["gap"].copy(deep=True)
-    calm = evolution.evolution(changed(example, gap=gap.values).performance).limits
-    gap.loc[dict(algorithm="FISTA", statistic=["mean", "high"], time=slice(5, None))] = 1e30
-    assert evolution.evolution(changed(example, gap=gap.values).performance).limits == calm
-
-
-def test_a_gap_that_hardly_changes_still_has_ticks(example):
-    gap = 3.0 + np.exp(-example.performance["gap"]["time"].values / 100.0)[:, None] * np.ones((4, 1, 4))
-    axes = panels.draw(changed(example, gap=gap)).axes[0]
+def test_a_gap_that_hardly_changes_still_has_ticks(run):
+    gap = 3.0 + np.exp(-runs.TIME / 100.0)[:, None] * np.ones((4, 1, 4))
+    axes = panels.draw(run.changed(gap=gap).results()).axes[0]
     low, high = axes.get_ylim()
     assert sum(low <= place <= high for place in axes.get_yticks()) >= 1
 
 
-def test_distribution_counts_what_is_solved_and_bounds_it_as_the_band_does(example):
-    data = distribution.distributions(wild(example).performance)
-    assert data.solved["learned"].shares[-1] == pytest.approx(1 - 11 / 120)
-    assert data.solved["a third method"].times.size == 0
-    band = Band(example.performance["band_value"].values, example.performance["band_share"].values)
-    for time, share in zip(*data.certified, strict=True):
-        assert share == band.at(time)
-    capped = changed(example, band_value=np.minimum(4 * band.values, 600.0))
-    certified = distribution.distributions(capped.performance).certified
-    assert certified.times[-1] < 600
-    assert certified.shares[-1] < band.shares[-1]
-
-
-def test_performance_profile_by_hand():
-    costs = [[10, 20, 0, 50, 5], [20, 10, 4, 50, 5], [30, 99, 0, 50, 20]]
-    solved = [[True, True, True, False, True], [True, True, True, False, True], [True, False, True, False, True]]
-    found = profile.performance_profile(costs, solved)
-    assert found.factors.tolist() == [1, 2, 3, 4]
-    expected = [[0.6, 0.8, 0.8, 0.8], [0.4, 0.6, 0.6, 0.6], [0.2, 0.2, 0.4, 0.6]]
-    np.testing.assert_allclose(found.shares, expected)
-
-
-def test_performance_profile_refuses_what_it_cannot_compare():
-    with pytest.raises(ValueError, match="both be"):
-        profile.performance_profile([1.0, 2.0], [True, True])
-    with pytest.raises(ValueError, match="not negative"):
-        profile.performance_profile([[np.nan, 2.0]], [[True, True]])
+def test_a_profile_ends_with_all_that_is_solved(run):
+    """On a problem that the learned algorithm solves in no time, no factor is large enough for the others."""
+    results = fast(run).results()
+    axes = profile.draw(results).axes[0]
+    ends = {line.get_label(): line.get_ydata()[-1] for line in axes.lines if line.get_label() in runs.SPEEDS}
+    assert ends == pytest.approx({name: each.solved for name, each in results.summary.algorithms.items()})
 
 
 def test_labels_are_moved_apart_no_further_than_needed():

@@ -1,6 +1,5 @@
 """The report of a run: true to the numbers, safe whatever it shows, and usable in a real browser."""
 
-import copy
 import dataclasses
 import itertools
 import json
@@ -14,11 +13,13 @@ import plotly.graph_objects
 import pytest
 import runs
 
+import loa
 import loa.presentation.report
-from loa.presentation.report import quantities, write_report
+from loa.presentation.report import write_report
 from loa.presentation.report.figure import Figure
 from loa.presentation.report.plots import figures
-from loa.presentation.report.verdict import contests, headline
+from loa.presentation.report.verdict import headline
+from loa.results.quantities import contests
 
 EVIL = '<b>&"evil"</b> %{x} </script><script>window.evil = 1</script>'
 LONG = "Nesterov_accelerated_gradient_with_a_name_that_goes_on_and_on_and_cannot_be_broken_anywhere_at_all"
@@ -26,49 +27,50 @@ WITHOUT_END = ("meta", "link", "img", "path", "br")
 
 
 @pytest.fixture(scope="module")
-def results():
-    return runs.example()
+def run():
+    return runs.made_up()
 
 
-def renamed(results, names):
-    """The same run with other names of its baselines."""
-    old = list(results.summary["baselines"])
-    summary = copy.deepcopy(results.summary)
-    summary["baselines"] = {new: summary["baselines"][name] for new, name in zip(names, old, strict=True)}
-    performance = results.performance.assign_coords(algorithm=["learned", *names])
-    return dataclasses.replace(results, summary=summary, performance=performance)
+@pytest.fixture(scope="module")
+def results(run):
+    return run.results()
 
 
-def with_roles_exchanged(results, baseline):
+def with_roles_exchanged(run, baseline):
     """The same run, in which a baseline is called learned, and the learned algorithm has the baseline's name."""
-    names = quantities.names(results.performance)
-    place = names.index(baseline)
+    names = list(run.values)
     order = list(range(len(names)))
+    place = names.index(baseline)
     order[0], order[place] = place, 0
-    performance = results.performance.isel(algorithm=order).assign_coords(algorithm=names)
-    summary = copy.deepcopy(results.summary)
-    summary["learned"], summary["baselines"][baseline] = summary["baselines"][baseline], summary["learned"]
-    return dataclasses.replace(results, summary=summary, performance=performance)
+    return run.renamed(names, order)
 
 
-def in_trouble(results):
+def in_trouble(run):
     """The same run with values that are zero, infinite, not a number or missing, in all places where they can be."""
-    results = renamed(results, [EVIL, LONG, "third"])
-    performance, summary = results.performance.copy(deep=True), results.summary
-    gap = performance["gap"].values
+    run = dataclasses.replace(run, certificates=run.certificates, more_tests={"new photographs": run.values["learned"]})
+    run = run.renamed(["learned", EVIL, LONG, "third"])
+    gap, factors, calls = (run.stacked(name) for name in ("gap", "contraction_factor", "oracle_calls"))
     gap[0, 50:], gap[1, 20:, 0], gap[2, 3:9], gap[3, :, 3], gap[3, 5, 2] = 0.0, np.inf, np.nan, 1e300, 0.0
-    performance["contraction_factor"].values[1, :4] = np.nan
-    performance["oracle_calls"].values[2, :4] = np.inf
-    performance["features"].values[:] = np.nan
-    described = summary["learned"]
-    described["stopping_time"]["intervals"] = {"mean": [3.0, None], "median": [None, 9.0], "q95": [None, None]}
-    summary["baselines"]["third"]["contraction_factor"]["mean"] = None
-    summary["baselines"]["third"]["milliseconds"] = None
-    summary["more_tests"] = {"new photographs": copy.deepcopy(described)}
-    certificates = dict(results.certificates)
+    factors[1, :4] = np.nan
+    calls[2, :4] = np.inf
+    run = run.changed(gap=gap, contraction_factor=factors, oracle_calls=calls)
+    run = run.changed(milliseconds=np.array([0.5, 0.5, 0.5, np.nan]))
+    run = dataclasses.replace(run, features={"regularization": np.full(120, np.nan)})
+    certificates = dict(run.certificates)
     certificates["95 % quantile"] = dataclasses.replace(certificates["95 % quantile"], bound=float("inf"))
     certificates["stopping time"] = dataclasses.replace(certificates["stopping time"], bound=600.0)
-    return dataclasses.replace(results, performance=performance, certificates=certificates)
+    return dataclasses.replace(run, certificates=certificates)
+
+
+def with_energy(run):
+    """With functionals that a user defined, one of them certified."""
+    return runs.made_up(functionals=(runs.Energy(cap=300.0), runs.Energy(name="unbounded")))
+
+
+def bare(run):
+    """One algorithm, of which nothing is certified."""
+    run = dataclasses.replace(run, certificates={}, references=(), features={})
+    return run.renamed(["learned"], [0])
 
 
 class Page(HTMLParser):
@@ -108,27 +110,19 @@ def page(results, tmp_path):
 
 
 VARIANTS = {
-    "plain": lambda results: results,
-    "images": runs.with_images,
-    "regressions": runs.with_regressions,
-    "trouble": in_trouble,
-    "lost": lambda results: with_roles_exchanged(results, "FISTA"),
-    "bare": lambda results: dataclasses.replace(
-        results,
-        certificates={},
-        references=(),
-        performance=results.performance.drop_vars(["band_value", "band_share", "features"]).isel(algorithm=[0]),
-        summary={
-            k: v for k, v in results.summary.items() if k not in ("published", "more_tests", "notes", "candidates")
-        }
-        | {"baselines": {}, "certificates": []},
-    ),
+    "plain": lambda run: run.results(),
+    "images": lambda run: runs.with_images(run.results()),
+    "regressions": lambda run: runs.with_regressions(run.results()),
+    "trouble": lambda run: in_trouble(run).results(),
+    "lost": lambda run: with_roles_exchanged(run, "FISTA").results(),
+    "energy": lambda run: with_energy(run).results(),
+    "bare": lambda run: bare(run).results(),
 }
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_the_page_is_sound_and_needs_no_network(name, results, tmp_path):
-    found = page(VARIANTS[name](results), tmp_path)
+def test_the_page_is_sound_and_needs_no_network(name, run, tmp_path):
+    found = page(VARIANTS[name](run), tmp_path)
     assert list(tmp_path.iterdir()) == [tmp_path / "report.html"]
     assert found.elements[0] == ("html", {"lang": "en"})
     identifiers = found.values("id")
@@ -146,8 +140,8 @@ def test_the_page_is_sound_and_needs_no_network(name, results, tmp_path):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_no_computer_words_for_missing_numbers(name, results, tmp_path):
-    found = page(VARIANTS[name](results), tmp_path)
+def test_no_computer_words_for_missing_numbers(name, run, tmp_path):
+    found = page(VARIANTS[name](run), tmp_path)
     spoken = " ".join([found.text, *found.values("aria-label"), *found.values("alt")])
     assert not re.search(r"\b(NaN|nan|null|None|inf|Infinity|undefined)\b", spoken)
     for data in found.data:
@@ -155,8 +149,8 @@ def test_no_computer_words_for_missing_numbers(name, results, tmp_path):
         assert "NaN" not in str(drawn)
 
 
-def test_names_are_text_wherever_they_are_shown(results, tmp_path):
-    found = page(renamed(results, [EVIL, LONG, "it's"]), tmp_path)
+def test_names_are_text_wherever_they_are_shown(run, tmp_path):
+    found = page(run.renamed(["learned", EVIL, LONG, "it's"]).results(), tmp_path)
     assert EVIL in found.text
     assert not any(tag == "b" for tag, _ in found.elements)
     scripts = [attributes for tag, attributes in found.elements if tag == "script"]
@@ -169,7 +163,7 @@ def test_every_certificate_is_read_out_with_its_assumptions(results, tmp_path):
         assert certificate.sentence() in text
         for assumption in certificate.assumptions:
             assert assumption[1:] in text
-    assert "All 5 statements hold together with 95 % confidence" in text
+    assert "All 6 statements hold together with 95% confidence" in text
 
 
 def test_bounds_are_never_shown_better_than_they_are(results, tmp_path):
@@ -179,70 +173,56 @@ def test_bounds_are_never_shown_better_than_they_are(results, tmp_path):
     assert not re.search(r"174\.1\d*", text)
 
 
-def test_the_verdict_is_what_the_numbers_say(results):
-    summary = copy.deepcopy(results.summary)
-    summary["learned"]["milliseconds"] = 0.3
-    won = dataclasses.replace(results, summary=summary)
+def test_a_certificate_is_found_by_its_name(run, tmp_path):
+    """Two certificates with the same words are told apart, each with its own test value and details."""
+    twin = dataclasses.replace(run.certificates["95 % quantile"], level=0.5)
+    assert twin.measure == "quantile"
+    results = run.certified(twin=twin).results()
+    entries = {entry.name: entry for entry in results.summary.certificates if entry.together}
+    times = run.values["learned"]["stopping_time"]
+    assert entries["95 % quantile"].test == loa.measures.quantile(times, 0.95)
+    assert entries["twin"].test == loa.measures.quantile(times, 0.5)
+    text = page(results, tmp_path).text
+    assert "level95%" in text
+    assert "level50%" in text
+
+
+def test_a_functional_of_the_user_is_in_tables_histograms_and_certificates(run, tmp_path):
+    results = VARIANTS["energy"](run)
+    found = page(results, tmp_path)
+    assert found.text.count("Energy spent (J) on the test problems") == 2
+    assert results.certificates["energy"].sentence() in found.text
+    assert "Bounds of the mean energy spent" in found.text
+    drawn = [figure for figure in figures(results) if figure.title == "Energy spent"]
+    marks = [{entry.group for entry in figure.legend if not entry.group.startswith("a")} for figure in drawn]
+    assert marks == [{"mean", "median", "certificate", "cap"}, {"mean", "median"}]
+    assert len([attributes for _, attributes in found.elements if "card" in attributes.get("class", "").split()]) == 3
+
+
+def test_the_verdict_is_what_the_numbers_say(run, results):
+    def told(results):
+        return headline(contests(results.summary, results.performance))
+
     beats = "The learned algorithm beats every baseline in iterations"
-    assert headline(contests(won)) == f"{beats}, oracle calls and wall-clock time."
-    assert headline(contests(results)) == f"{beats} and oracle calls, but not in wall-clock time."
-    lost = headline(contests(with_roles_exchanged(results, "FISTA")))
+    faster = run.changed(milliseconds=np.array([0.3, 0.5, 0.5, 0.5]))
+    assert told(faster.results()) == f"{beats}, oracle calls and wall-clock time."
+    assert told(results) == f"{beats} and oracle calls, but not in wall-clock time."
+    lost = told(with_roles_exchanged(run, "FISTA").results())
     assert lost.startswith(
         "The learned algorithm does not beat every baseline, neither in iterations, oracle calls nor"
     )
-    alone = dataclasses.replace(results, summary=summary | {"baselines": {}})
-    assert "no baseline" in headline(contests(alone))
+    assert "no baseline" in told(bare(run).results())
 
 
-def test_a_difference_within_chance_is_no_victory(results):
-    """Against a copy of itself with a little noise the learned algorithm neither wins nor loses."""
-    performance = results.performance.copy(deep=True)
-    noise = np.random.default_rng(3).normal(scale=5.0, size=performance["stopping_time"].shape[1:])
-    performance["stopping_time"].values[1] = performance["stopping_time"].values[0] + noise - noise.mean() + 0.1
-    contest = contests(dataclasses.replace(results, performance=performance))["stopping_time"]
-    outcomes = {each.baseline: each.outcome for each in contest}
-    assert outcomes == {"FISTA with restart": "level", "FISTA": "won", "a third method": "won"}
-
-
-def test_profile_and_distribution_against_counting(results):
-    performance = results.performance
-    times = performance["stopping_time"].values[..., 0]
-    solved = performance["outcome"].values[..., 0] == "solved"
-    best = np.where(solved, times, np.inf).min(axis=0)
-    for functional, factor in (("stopping_time", 1.0), ("stopping_time", 2.5), ("oracle_calls", 4.0)):
-        shares = quantities.profile(performance, functional)
-        for k, name in enumerate(quantities.names(performance)):
-            expected = np.mean([solved[k, i] and times[k, i] <= factor * best[i] for i in range(times.shape[1])])
-            assert shares[name].at(np.array([factor]))[0] == pytest.approx(expected)
-    within = quantities.solved_within(performance)
-    assert within["FISTA"].at(np.array([400.0]))[0] == pytest.approx(np.mean(times[2] <= 400))
-    assert within["FISTA"].at(np.array([1e9]))[0] == pytest.approx(solved[2].mean())
-
-
-def test_the_certified_band_says_nothing_of_unsolved_problems(results):
-    band = quantities.certified_band(results.performance)
-    assert band is not None
-    assert np.diff(band.x).min() > 0
-    data = results.performance.assign(band_value=("band", np.full(results.performance.sizes["band"], 600.0)))
-    assert quantities.certified_band(data) is None
-
-
-def test_bins_hold_all_values(results):
-    for functional in ("stopping_time", "contraction_factor"):
-        edges, shares = quantities.bins(quantities.values(results.performance, functional))
-        assert len(edges) <= quantities.MOST_BINS + 3
-        assert all(share.sum() == pytest.approx(1.0) for share in shares.values())
-    same = quantities.bins({"a": np.full(10, 7.0), "b": np.array([np.inf, 7.0])}, whole=True)
-    assert same.shares["a"].sum() == 1.0
-    assert same.shares["b"].sum() == 0.5
-
-
-@pytest.mark.parametrize("name", ["plain", "trouble"])
-def test_plotly_knows_all_that_is_drawn(name, results):
-    drawn = figures(VARIANTS[name](results))
-    assert [figure.name for figure in drawn] == [
-        "evolution", "stopping-time", "contraction-factor", "distribution", "profile",
+@pytest.mark.parametrize("name", ["plain", "trouble", "energy"])
+def test_plotly_knows_all_that_is_drawn(name, run):
+    results = VARIANTS[name](run)
+    drawn = figures(results)
+    titles = [functional.title for functional in results.summary.functionals]
+    assert [figure.title for figure in drawn] == [
+        "Evolution of the gap", *titles, "How many problems are solved in time", "Performance profile",
     ]  # fmt: skip
+    assert len({figure.name for figure in drawn}) == len(drawn)
     for figure in drawn:
         assert isinstance(figure, Figure)
         assert figure.numbers
@@ -282,7 +262,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 @pytest.fixture(scope="module")
-def browser(results, tmp_path_factory):
+def browser(run, tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("no chromium on this machine, so the report cannot be tried in a browser")
     from selenium import webdriver
@@ -299,7 +279,7 @@ def browser(results, tmp_path_factory):
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
-    path = write_report(runs.with_regressions(in_trouble(results)), tmp_path_factory.mktemp("run"))
+    path = write_report(runs.with_regressions(in_trouble(run).results()), tmp_path_factory.mktemp("run"))
     driver.get(path.as_uri())
     yield driver
     driver.quit()
@@ -320,7 +300,7 @@ def axis_range(browser, plot):
 def test_a_browser_draws_all_plots_without_complaint(browser):
     drawn = "return [...document.querySelectorAll('.plot')].map((plot) => plot.querySelectorAll('.trace').length)"
     counts = browser.execute_script(drawn)
-    assert len(counts) == 5 + 1 + 3
+    assert len(counts) == 6 + 1 + 3
     assert min(counts) > 0
     assert browser.get_log("browser") == []
     assert browser.execute_script("return window.evil") is None

@@ -114,7 +114,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
     _, directory = finished
     assert {path.name for path in directory.iterdir()} == {
         "plan.json", "summary.json", "certificates.json", "performance.nc", f"algorithm{SUFFIX}", f"prior{SUFFIX}",
-        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png",
+        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png", "functionals.png",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
@@ -123,7 +123,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
 
 
 def test_the_summary_holds_what_others_rely_on(finished):
-    summary = finished[0].summary
+    summary = finished[0].summary.to_json()
     for numbers in (summary["learned"], *summary["baselines"].values()):
         for functional in ("stopping_time", "contraction_factor", "oracle_calls"):
             assert {"mean", "median", "q95", "cvar95"} <= set(numbers[functional])
@@ -140,7 +140,7 @@ def test_the_summary_holds_what_others_rely_on(finished):
 def test_certificates_hold_together_and_on_fresh_problems(finished):
     results, directory = finished
     joint = loa.certificates.joint_confidence(results.certificates.values())
-    assert joint >= results.summary["confidence"] - 1e-9
+    assert joint >= results.summary.confidence - 1e-9
     fresh = small().draw("fresh", 1, 400)
     performance = loa.evaluate(
         loa.load(directory / f"algorithm{SUFFIX}"), Bowls(), fresh, criterion=loa.loss_below(1e-6), horizon=100,
@@ -156,7 +156,7 @@ def test_certificates_hold_together_and_on_fresh_problems(finished):
 def test_another_seed_gives_other_numbers(finished, tmp_path):
     """That the same seed gives the same numbers is tested with runs that are resumed."""
     other = carry_out(Order(small(), "paper", seed=2), tmp_path, QUIET)
-    assert other.summary["certificates"] != finished[0].summary["certificates"]
+    assert other.summary.certificates != finished[0].summary.certificates
 
 
 def interrupted(order, directory, monkeypatch, stage):

@@ -8,11 +8,11 @@ order in which they build on each other (a room imports from itself and from tho
     architectures   methods with something to learn: the paper's five networks, learned curvature
     storage         files written whole or not at all, saved algorithms, checkpoints, provenance
     trajectory      ψ: kernels, functionals φ, the engine, evaluation
-    statistics      measures Φ of a distribution, comparison of algorithms
+    statistics      measures Φ of a distribution, timing
     certificates    bounds, goals, plans, budgets, draws, certificates and their verification
     learning        imitation, training, tuning, prior and posterior
     deployment      algorithms at work in SciPy, PyTorch and optax
-    results         what a run found, in typed numbers
+    results         what a run or a comparison found, in typed numbers
     presentation    figures and report: they draw what is in the results
     experiments     the paper's five, the running example, a user's own file
     run             the stages of `loa run`

@@ -38,9 +38,9 @@ from .problems.given import FromFunctions as FromFunctions
 from .problems.given import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
+from .results.comparison import Comparison as Comparison
+from .results.comparison import compare as compare
 from .statistics import measures as measures
-from .statistics.comparison import Comparison as Comparison
-from .statistics.comparison import compare as compare
 from .storage.saved_algorithms import load as load
 from .storage.saved_algorithms import provenance as provenance
 from .storage.saved_algorithms import save as save

@@ -171,7 +171,8 @@ def compare(
     import jax
     from rich.console import Console
 
-    from .statistics.comparison import compare
+    from .results.comparison import compare
+    from .results.table import show
 
     draw_key, run_key = jax.random.split(jax.random.key(seed))
     count, steps = problems or setting.sizes["test"], horizon or setting.horizon
@@ -185,11 +186,12 @@ def compare(
         progress=True,
     )
     console = Console()
-    console.print(comparison.table(f"{experiment}: stopping time on {count} problems, at most {steps} steps"))
+    show(console, comparison.table(f"{experiment}: stopping time on {count} problems, at most {steps} steps"))
     for other in names[1:]:
         less, share = comparison.advantage(names[0], over=other), comparison.faster(names[0], over=other)
         console.print(
-            f"{names[0]} needs {less} steps less than {other} and is faster on {float(share):.0%} of problems."
+            f"{names[0]} needs {less} steps less than {other} and is faster on {float(share):.0%} of problems.",
+            markup=False,
         )
 
 
@@ -248,22 +250,13 @@ def _command() -> str:
 
 def _tell(results: Results, console: Console) -> None:
     """The results in a few lines: the table, and what is certified."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from .results.table import show, table
 
     summary = results.summary
-    table = Table(title=f"{summary['sizes']['test']} unseen problems", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("algorithm")
-    for column in ("mean", "median", "q95", "CVaR95", "solved", "calls", "ms each"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for name, numbers in {"learned": summary["learned"], **summary["baselines"]}.items():
-        times = [f"{numbers['stopping_time'][key]:.4g}" for key in ("mean", "median", "q95", "cvar95")]
-        calls = f"{numbers['oracle_calls']['mean']:.4g}"
-        table.add_row(name, *times, f"{numbers['solved']:.1%}", calls, f"{numbers['milliseconds']:.3g}")
-    console.print(table)
-    console.print(f"With {summary['confidence']:.0%} confidence all of these hold together:")
+    show(console, table(f"{summary.sizes['test']} unseen problems", summary.algorithms, summary.functionals))
+    console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")
     for certificate in results.certificates.values():
-        console.print(f"- {certificate.sentence().split(' confidence, ', 1)[1]}")
+        console.print(f"- {certificate.claim()}", markup=False)
 
 
 def _with_photographs(setting: Experiment, folder: Path) -> Experiment:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..certificates.certificate import Certificate
 from ..storage.files import write_json, write_whole
+from .summary import CertificateSummary, RunSummary
 
 if TYPE_CHECKING:
     import xarray
@@ -30,16 +32,20 @@ class Results:
         pictures: examples to look at, for problems that can be seen: restored images, fitted curves.
     """
 
-    summary: dict[str, Any]
+    summary: RunSummary
     certificates: Mapping[str, Certificate]
     references: tuple[Certificate, ...]
     performance: xarray.Dataset
-    pictures: xarray.Dataset | None = field(default=None)
+    pictures: xarray.Dataset | None = None
+
+    def certificate(self, entry: CertificateSummary) -> Certificate:
+        """The certificate that an entry of the summary is about."""
+        return self.certificates[entry.name] if entry.together else self.references[int(entry.name)]
 
     def save(self, directory: Path) -> None:
         """Write all of it; the summary comes last, so that a directory with a summary is complete."""
         certificates = {
-            "confidence": self.summary["confidence"],
+            "confidence": self.summary.confidence,
             "together": {name: certificate.to_dict() for name, certificate in self.certificates.items()},
             "alone": [certificate.to_dict() for certificate in self.references],
         }
@@ -47,31 +53,64 @@ class Results:
         _write_data(directory / PERFORMANCE, self.performance)
         if self.pictures is not None:
             _write_data(directory / PICTURES, self.pictures)
-        write_json(directory / SUMMARY, self.summary)
+        write_json(directory / SUMMARY, self.summary.to_json())
 
     @classmethod
     def load(cls, directory: Path) -> Results:
-        """Read what `save` wrote."""
+        """Read what `save` wrote; files that are damaged, or of another version of loa, get one sentence."""
         if not (directory / SUMMARY).is_file():
             raise FileNotFoundError(f"{directory} does not hold a finished run: there is no {SUMMARY} in it.")
-        try:
-            summary = json.loads((directory / SUMMARY).read_text())
-            certificates = json.loads((directory / CERTIFICATES).read_text())
-            performance = _read_data(directory / PERFORMANCE)
-            pictures = _read_data(directory / PICTURES) if (directory / PICTURES).is_file() else None
-        except (OSError, ValueError, TypeError) as error:
-            raise ValueError(f"the run in {directory} cannot be read: {error}") from error
-        together = {name: Certificate.from_dict(each) for name, each in certificates["together"].items()}
-        alone = tuple(Certificate.from_dict(each) for each in certificates["alone"])
-        return cls(summary, together, alone, performance, pictures)
+        summary = _read(directory, SUMMARY, lambda path: RunSummary.from_json(_read_json(path)))
+        together, alone = _read(directory, CERTIFICATES, _read_certificates)
+        performance = _read(directory, PERFORMANCE, _read_data)
+        pictures = _read(directory, PICTURES, _read_data) if (directory / PICTURES).is_file() else None
+        results = cls(summary, together, alone, performance, pictures)
+        results._check(directory)
+        return results
+
+    def _check(self, directory: Path) -> None:
+        """Refuse files that do not belong together."""
+        expected = {"outcome", "gap", *(each.name for each in self.summary.functionals)}
+        names = [name for name in expected if name not in self.performance]
+        for entry in self.summary.certificates:
+            known = self.certificates if entry.together else map(str, range(len(self.references)))
+            names += [] if entry.name in known else [f"certificate {entry.name!r}"]
+        if list(self.summary.algorithms) != [str(name) for name in self.performance["algorithm"].values]:
+            names += ["all of the algorithms"]
+        if names:
+            raise ValueError(
+                f"the files of the run in {directory} do not belong together: {SUMMARY} speaks of {names[0]}, which "
+                "the others do not have; run it again."
+            )
 
 
-def _write_data(path: Path, data: xarray.Dataset) -> None:
-    write_whole(path, lambda temporary: data.to_netcdf(temporary, engine="scipy"))
+def _read(directory: Path, name: str, read: Callable[[Path], Any]) -> Any:
+    """The content of a file of a run, or one sentence on what is wrong with it."""
+    try:
+        return read(directory / name)
+    except FileNotFoundError as error:
+        raise ValueError(f"the run in {directory} is not complete: there is no {name} in it; run it again.") from error
+    except Exception as error:  # the readers raise all kinds of errors on files that are damaged
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ValueError(f"{directory / name} is damaged, or not from a run of this version: {reason}") from error
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _read_certificates(path: Path) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
+    content = _read_json(path)
+    together = {name: Certificate.from_dict(each) for name, each in content["together"].items()}
+    return together, tuple(Certificate.from_dict(each) for each in content["alone"])
 
 
 def _read_data(path: Path) -> xarray.Dataset:
     import xarray
 
-    with xarray.open_dataset(path, engine="scipy") as data:
+    with xarray.open_dataset(io.BytesIO(path.read_bytes()), engine="scipy") as data:
         return data.load()
+
+
+def _write_data(path: Path, data: xarray.Dataset) -> None:
+    write_whole(path, lambda temporary: data.to_netcdf(temporary, engine="scipy"))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..certificates.certificate import Certificate
 from ..statistics import measures
 from ..trajectory.functionals import Functional
 
@@ -26,6 +27,9 @@ RESERVED = (
     "success", "distribution",  # certificates of every run
 )  # fmt: skip
 """Names of something else in the results, which no functional may have."""
+
+NUMBERS = ("certificates", "published", "seconds")
+"""Parts of a summary in which a number may be infinite or NaN, which JSON can only hold as text."""
 
 Ends = tuple[float | None, float | None]
 """The ends of an interval; None where it is unbounded."""
@@ -44,8 +48,18 @@ class FunctionalSummary:
     @classmethod
     def of(cls, functional: Functional, horizon: int) -> FunctionalSummary:
         largest = functional.largest(horizon)
-        cap = largest if math.isfinite(largest) else None
+        cap = float(largest) if math.isfinite(largest) else None
         return cls(functional.name, functional.title, functional.unit, functional.symbol, cap)
+
+    @property
+    def noun(self) -> str:
+        """The title inside a sentence: "stopping time", but "CPU energy"."""
+        return self.title if self.title[1:2].isupper() else self.title[:1].lower() + self.title[1:]
+
+    @property
+    def with_unit(self) -> str:
+        """The title inside a sentence or beside an axis, with the unit where the title does not say it."""
+        return f"{self.noun} ({self.unit})" if self.unit and self.unit != self.noun else self.noun
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,9 @@ class Measured:
 
     @classmethod
     def of(cls, values: Any) -> Measured:
+        """From values on the test problems, (problem, replicate); NaN in all measures if any value is NaN."""
+        if np.isnan(np.asarray(values, float)).any():
+            return cls(*[math.nan] * len(MEASURES), intervals=dict.fromkeys(MEASURES, (None, None)))
         found = measures.summary(values)._asdict()
         intervals = {name: (_bounded(number.low), _bounded(number.high)) for name, number in found.items()}
         return cls(**{name: float(number) for name, number in found.items()}, intervals=intervals)
@@ -91,13 +108,20 @@ class AlgorithmSummary:
         numbers = {name: Measured.of(each) for name, each in values.items()}
         return cls(family, numbers, float(solved), (solved.low, solved.high), float(milliseconds))
 
+    def average(self, cost: str) -> float:
+        """The average cost per problem, of a functional or in "milliseconds"; NaN if it was not measured."""
+        if cost == "milliseconds":
+            return self.milliseconds
+        return self.functionals[cost].mean if cost in self.functionals else math.nan
+
     def to_json(self) -> dict[str, Any]:
         """Functionals stand beside the other numbers, under their names."""
         others = {name: getattr(self, name) for name in ("family", "solved", "solved_interval", "milliseconds")}
-        return {name: dataclasses.asdict(each) for name, each in self.functionals.items()} | others
+        return _encoded({name: dataclasses.asdict(each) for name, each in self.functionals.items()} | others)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> AlgorithmSummary:
+        content = _decoded(content)
         functionals = {
             name: Measured(**{**each, "intervals": {key: tuple(ends) for key, ends in each["intervals"].items()}})
             for name, each in content.items()
@@ -131,6 +155,14 @@ class CertificateSummary:
     together: bool
     vacuous: bool
     sentence: str
+
+    @classmethod
+    def of(cls, name: str, certificate: Certificate, *, test: float | None, together: bool) -> CertificateSummary:
+        """The numbers of a certificate, beside the same measure on the test problems."""
+        copied = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
+        content = {field: getattr(certificate, field) for field in copied}
+        vacuous = bool(certificate.vacuous)
+        return cls(name, **content, test=test, together=together, vacuous=vacuous, sentence=certificate.sentence())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,8 +198,29 @@ class RunSummary:
         """The learned algorithm, under that name, and the baselines."""
         return {"learned": self.learned, **self.baselines}
 
+    @property
+    def heading(self) -> str:
+        """The title of the experiment, or its name, with a capital letter."""
+        title = self.title or self.experiment
+        return title[:1].upper() + title[1:]
+
+    def has(self, functional: str) -> bool:
+        """Whether a functional was measured."""
+        return any(each.name == functional for each in self.functionals)
+
     def functional(self, name: str) -> FunctionalSummary:
-        return next(each for each in self.functionals if each.name == name)
+        """How a functional is called; a property such as "solved", which is not one, is called by its name."""
+        unknown = FunctionalSummary(name, name.replace("_", " "), "", "", None)
+        return next((each for each in self.functionals if each.name == name), unknown)
+
+    def certified_mean(self, functional: str) -> CertificateSummary | None:
+        """The certified mean of a functional: of the deployed algorithm, or else of the posterior."""
+        fitting = [each for each in self.certificates if each.together and _is_mean(each, functional)]
+        return min(fitting, key=lambda each: each.target != "deployed", default=None)
+
+    def paper_bound(self, functional: str) -> CertificateSummary | None:
+        """The bound that the paper's own theorem gives for the mean of a functional on the same data."""
+        return next((each for each in self.certificates if each.kind == "paper" and _is_mean(each, functional)), None)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values for `summary.json`; what is not finite becomes text."""
@@ -183,8 +236,16 @@ class RunSummary:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
-        """The inverse of `to_json`."""
-        content: dict[str, Any] = _decoded(saved)
+        """The inverse of `to_json`. What is no summary gets one sentence that says so."""
+        try:
+            return cls._from_json(saved)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise ValueError(f"this is not the summary of a run: {reason}.") from error
+
+    @classmethod
+    def _from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
+        content = dict(saved) | {name: _decoded(saved[name]) for name in NUMBERS}
         content |= {
             "functionals": tuple(FunctionalSummary(**each) for each in content["functionals"]),
             "learned": AlgorithmSummary.from_json(content["learned"]),
@@ -195,6 +256,10 @@ class RunSummary:
             "claims": tuple(content["claims"]),
         }
         return cls(**content)
+
+
+def _is_mean(certificate: CertificateSummary, functional: str) -> bool:
+    return (certificate.functional, certificate.measure) == (functional, "mean")
 
 
 def _bounded(number: float) -> float | None:

@@ -33,13 +33,24 @@ STATISTICS = ("mean", "median", "low", "high")
 
 
 class Examined(NamedTuple):
-    """Values by algorithm on the test problems, those of the deployed one on others, and pictures of examples."""
+    """Values by algorithm on the test problems, those of the deployed one on others, and examples to look at.
+
+    Fields:
+        by_algorithm: for each algorithm, the values of all functionals and the outcome, (problem, replicate), the
+            evolution of the gap, (time, statistic), and the milliseconds per problem.
+        times: at which steps the gap was kept.
+        features: the numbers that describe the problems, by name.
+        more_tests: values of the deployed algorithm on problems of other classes.
+        pictures: examples to look at.
+        families: the class of each algorithm.
+    """
 
     by_algorithm: Mapping[str, Mapping[str, np.ndarray]]
     times: np.ndarray
     features: Mapping[str, np.ndarray]
     more_tests: Mapping[str, Mapping[str, np.ndarray]]
-    pictures: xarray.Dataset | None
+    pictures: xarray.Dataset | None = None
+    families: Mapping[str, str] = {}
 
 
 def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: int, place: RunDirectory) -> Examined:
@@ -63,7 +74,8 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
     }
     draw_pictures = experiment.presentation.pictures
     pictures = None if draw_pictures is None else draw_pictures(experiment, algorithms, shown)
-    return Examined(by_algorithm, times, _features(problems), more, pictures)
+    families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}
+    return Examined(by_algorithm, times, _features(problems), more, pictures, families)
 
 
 def _timed_again(

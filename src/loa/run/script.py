@@ -127,8 +127,8 @@ def carry_out(
     examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
-    results = summarize(order, deployed, certificates, examined, place.seconds)
-    origin = results.summary["provenance"]
+    results = summarize(order, deployed, certificates, examined, place.seconds, plan=plan.fingerprint)
+    origin = dict(results.summary.provenance)
     save(directory / f"algorithm{SUFFIX}", deployed, origin)
     prior.save(directory / f"prior{SUFFIX}", origin)
     draw_all(results, directory)

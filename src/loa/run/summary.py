@@ -1,7 +1,8 @@
-"""What was measured and certified, put together as the results of a run."""
+"""Builds the results of a run from what was measured and certified."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import os
 import platform
@@ -14,6 +15,7 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Certificate
 from ..results.run_results import Results
+from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE
@@ -37,56 +39,92 @@ class Certified(NamedTuple):
 
 
 def summarize(
-    order: Order, deployed: Algorithm, certified: Certified, examined: Examined, seconds: Mapping[str, float]
+    order: Order,
+    deployed: Algorithm,
+    certified: Certified,
+    examined: Examined,
+    seconds: Mapping[str, float],
+    *,
+    plan: str = "",
 ) -> Results:
-    """The results of a run."""
+    """The results of a run, from what was certified and examined.
+
+    Arguments:
+        seconds: how long each stage took.
+        plan: the fingerprint of the plan that was fixed before posterior and held-out problems were drawn.
+    """
     experiment = order.experiment
-    names = [functional.name for functional in experiment.functionals]
-    described = {name: describe(values, names) for name, values in examined.by_algorithm.items()}
+    functionals = tuple(FunctionalSummary.of(each, experiment.horizon) for each in experiment.functionals)
+    names = [each.name for each in functionals]
+    described = {
+        name: _described(values, names, examined.families.get(name, ""))
+        for name, values in examined.by_algorithm.items()
+    }
     learned = described.pop("learned")
-    summary = {
-        "experiment": experiment.name,
-        "title": experiment.presentation.title,
-        "preset": order.preset,
-        "pretrained": order.pretrained,
-        "seed": order.seed,
-        "t_max": experiment.horizon,
-        "criterion": str(experiment.criterion),
-        "dimension": _dimension(order),
-        "algorithm": type(deployed).__name__,
-        "sizes": dict(experiment.sizes),
-        "confidence": CONFIDENCE,
-        "learned": learned,
-        "baselines": described,
-        "certificates": [
-            *(_entry(each, learned, True) for each in certified.together.values()),
-            *(_entry(each, learned, False) for each in certified.references),
-        ],
-        "published": {name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
-        "candidates": certified.candidates,
-        "more_tests": {name: describe(values, names) for name, values in examined.more_tests.items()},
-        "notes": list(experiment.presentation.notes),
-        "seconds": _seconds(seconds),
-        "provenance": provenance(order),
-    }
-    data = _data(examined, names, certified.together["distribution"], order)
-    return Results(summary, certified.together, certified.references, data, examined.pictures)
+    family = learned.family or type(deployed).__name__
+    summary = RunSummary(
+        experiment=experiment.name,
+        title=experiment.presentation.title,
+        preset=order.preset,
+        pretrained=order.pretrained,
+        seed=order.seed,
+        t_max=experiment.horizon,
+        criterion=str(experiment.criterion),
+        dimension=_dimension(order),
+        algorithm=type(deployed).__name__,
+        sizes=dict(experiment.sizes),
+        confidence=CONFIDENCE,
+        functionals=functionals,
+        learned=dataclasses.replace(learned, family=family),
+        baselines=described,
+        certificates=_certificates(certified, examined.by_algorithm["learned"]),
+        candidates=certified.candidates,
+        published={name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
+        more_tests={name: _described(values, names, family) for name, values in examined.more_tests.items()},
+        notes=tuple(experiment.presentation.notes),
+        plan=plan,
+        seconds=_seconds(seconds),
+        provenance=provenance(order),
+    )
+    return Results(summary, certified.together, certified.references, _data(examined, names, certified, order),
+                   examined.pictures)  # fmt: skip
 
 
-def describe(values: Mapping[str, np.ndarray], functionals: list[str]) -> dict[str, Any]:
-    """Measures of every functional with their intervals, the share of problems solved, and the time for each."""
-    numbers: dict[str, Any] = {}
-    for name in functionals:
-        found = measures.summary(values[name])._asdict()
-        numbers[name] = {key: float(number) for key, number in found.items()}
-        numbers[name]["intervals"] = {key: [_finite(number.low), _finite(number.high)] for key, number in found.items()}
-    solved = measures.probability(values["outcome"] == "solved")
-    return {
-        **numbers,
-        "solved": float(solved),
-        "solved_interval": [solved.low, solved.high],
-        "milliseconds": float(values["milliseconds"]),
-    }
+def _described(values: Mapping[str, np.ndarray], functionals: list[str], family: str) -> AlgorithmSummary:
+    by_name = {name: values[name] for name in functionals}
+    return AlgorithmSummary.of(by_name, values["outcome"], float(values["milliseconds"]), family=family)
+
+
+def _certificates(certified: Certified, learned: Mapping[str, np.ndarray]) -> tuple[CertificateSummary, ...]:
+    """Those that hold together under their names, then the references, by their places."""
+    references = {str(place): each for place, each in enumerate(certified.references)}
+    return tuple(
+        CertificateSummary.of(name, each, test=_on_test(each, learned), together=together)
+        for group, together in ((certified.together, True), (references, False))
+        for name, each in group.items()
+    )
+
+
+def _on_test(certificate: Certificate, learned: Mapping[str, np.ndarray]) -> float | None:
+    """What a certificate bounds, as it was on the test problems; None if it was not measured there."""
+    if certificate.functional == "solved":
+        values = learned["outcome"] == "solved"
+    elif certificate.functional in learned:
+        values = np.asarray(learned[certificate.functional], float)
+    else:
+        return None
+    if np.isnan(values).any():
+        return None
+    if certificate.measure in ("mean", "probability"):
+        return float(values.mean())
+    if certificate.measure == "tail":
+        assert certificate.threshold is not None
+        return float((values > certificate.threshold).mean())
+    if certificate.measure == "distribution":
+        return float(measures.quantile(values, 0.5))
+    assert certificate.level is not None
+    measure = measures.quantile if certificate.measure == "quantile" else measures.cvar
+    return float(measure(values, certificate.level))
 
 
 def provenance(order: Order) -> dict[str, Any]:
@@ -105,21 +143,8 @@ def provenance(order: Order) -> dict[str, Any]:
     }
 
 
-def _entry(certificate: Certificate, learned: Mapping[str, Any], together: bool) -> dict[str, Any]:
-    """A certificate beside what was seen on the test problems."""
-    wanted = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
-    content = certificate.to_dict()
-    on_test = {"quantile": "q95", "distribution": "median"}.get(certificate.measure, certificate.measure)
-    test = learned["solved"] if on_test == "probability" else learned[certificate.functional][on_test]
-    return {name: content[name] for name in wanted} | {
-        "test": test,
-        "together": together,
-        "vacuous": bool(certificate.vacuous),
-        "sentence": certificate.sentence(),
-    }
-
-
-def _data(examined: Examined, names: list[str], distribution: Certificate, order: Order) -> xarray.Dataset:
+def _data(examined: Examined, names: list[str], certified: Certified, order: Order) -> xarray.Dataset:
+    """Everything by algorithm, problem and time that figures are drawn from."""
     import xarray
 
     columns = list(examined.by_algorithm.values())
@@ -132,19 +157,19 @@ def _data(examined: Examined, names: list[str], distribution: Certificate, order
     if examined.features:
         data["feature"] = list(examined.features)
         data["features"] = (("problem", "feature"), np.stack(list(examined.features.values()), axis=1).astype(float))
-    if distribution.band:
-        data["band_value"], data["band_share"] = (
-            ("band", np.asarray(part)) for part in zip(*distribution.band, strict=True)
-        )
+    attributes: dict[str, Any] = {
+        "horizon": order.experiment.horizon,
+        "gap_problems": min(order.experiment.presentation.shown, order.experiment.sizes["test"]),
+    }
+    times = [each for each in certified.together.values() if each.functional == "stopping_time" and each.band]
+    for distribution in times[:1]:
+        band = zip(*(distribution.band or ()), strict=True)
+        data["band_value"], data["band_share"] = (("band", np.asarray(part)) for part in band)
+        attributes["band_confidence"] = distribution.confidence
     coordinates = {
         "algorithm": list(examined.by_algorithm),
         "time": examined.times.astype(np.int32),
         "statistic": list(STATISTICS),
-    }
-    attributes = {
-        "horizon": order.experiment.horizon,
-        "gap_problems": min(order.experiment.presentation.shown, order.experiment.sizes["test"]),
-        "band_confidence": distribution.confidence,
     }
     return xarray.Dataset(data, coordinates, attributes)
 
@@ -161,7 +186,3 @@ def _seconds(stages: Mapping[str, float]) -> dict[str, float]:
     for stage, spent in stages.items():
         seconds[STAGES.get(stage, "evaluate")] += spent
     return {name: round(spent, 2) for name, spent in seconds.items()} | {"total": round(sum(seconds.values()), 2)}
-
-
-def _finite(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None

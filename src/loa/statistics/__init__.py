@@ -1,3 +1,3 @@
-"""Measures of a distribution of values, and comparison of algorithms on the same problems."""
+"""Measures of a distribution of values."""
 
 from . import measures as measures

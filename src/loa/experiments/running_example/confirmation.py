@@ -28,14 +28,14 @@ VISIBLE_TOLERANCE = 0.05
 
 def check_claims(setting: Experiment, results: Results, directory: Path, console: Console) -> None:
     """Measure every claim, draw trajectories with their stopping times, and add the claims to the summary."""
-    seed = results.summary["seed"]
+    seed = results.summary.seed
     checked = measured_claims(setting, jax.random.fold_in(jax.random.key(seed), 0xC1A1))
     console.print(_table(checked))
     _draw(setting, load(directory / f"algorithm{SUFFIX}"), seed, directory)
-    described = [
+    described = tuple(
         {**claim._asdict(), "measured": float(claim.measured), "holds": bool(claim.holds)} for claim in checked
-    ]
-    dataclasses.replace(results, summary=results.summary | {"claims": described}).save(directory)
+    )
+    dataclasses.replace(results, summary=dataclasses.replace(results.summary, claims=described)).save(directory)
     failed = [claim.statement for claim in checked if not claim.holds]
     if failed:
         raise SystemExit(f"These claims were not confirmed: {'; '.join(failed)}.")

@@ -19,14 +19,17 @@ def draw_all(results: Results, directory: Path) -> list[Path]:
     """Draw every figure there is for a run; the same results give the same bytes.
 
     Returns:
-        The files written: `figure.png` and `figure.pdf` (the paper's three panels), `distribution.png` and
-        `profile.png`; `restored.png` or `regressions.png` if there are pictures.
+        The files written: `figure.png` and `figure.pdf` (the paper's three panels), `distribution.png`,
+        `profile.png`, and `functionals.png` (histograms of all other functionals); `restored.png` or
+        `regressions.png` if there are pictures.
     """
     with house():
         figure = panels.draw(results)
         drawn = [("figure.png", figure), ("figure.pdf", figure)]
         drawn.append(("distribution.png", distribution.draw(results)))
         drawn.append(("profile.png", profile.draw(results)))
+        if panels.further(results):
+            drawn.append(("functionals.png", panels.draw_further(results)))
         if results.pictures is not None:
             drawn.append(_pictures(results.pictures))
         return [_save(figure, directory / name) for name, figure in drawn]

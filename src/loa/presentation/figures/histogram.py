@@ -1,135 +1,119 @@
-"""The distribution of a performance functional with its bounds: the lower panels of the paper's figures."""
+"""Histograms: bars of the learned algorithm, lines for its bounds, and a row for every algorithm."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import textwrap
 
 import numpy as np
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from ...certificates.certificate import Certificate
-from ...results.run_results import Results
+from ...certificates.rounding import number_up
+from ...results.names import MARKS
+from ...results.quantities import Histogram, Mark, Row
+from .labels import formula, plain
+from .style import GREY, INK, LOOKS, Look, looks
 
-Values = NDArray[np.floating]
-
-WIDEST = 4.0
-"""The picture is at most so many times wider than the bulk of the values; what lies beyond is named, not drawn."""
-BULK = 0.975
-LEAST = {"stopping_time": 3.0, "contraction_factor": 0.005}
-"""Values that differ by less are not magnified further."""
-
-
-class Mark(NamedTuple):
-    """A number to be marked: "mean", "median", "certificate", "paper" or "cap"."""
-
-    kind: str
-    value: float
-    vacuous: bool = False
+LINES = {
+    "mean": dict(color=INK, linewidth=1.2, linestyle=(0, (4.5, 2))),
+    "median": dict(color=INK, linewidth=1.3, linestyle=(0, (0.6, 1.7))),
+    "certificate": dict(color="#000000", linewidth=1.8, linestyle="-"),
+    "paper": dict(color=GREY, linewidth=1.3, linestyle=(0, (6, 1.6, 1, 1.6))),
+    "cap": dict(color=GREY, linewidth=0.8, linestyle="-"),
+}
 
 
-class Row(NamedTuple):
-    """The values of one algorithm in short: 95 % of them lie between low and high."""
+def draw(axes: Axes, strip: Axes, data: Histogram, lines: int) -> None:
+    """Draw the histogram on `axes` and the rows on `strip`, which lies below and has the same horizontal axis.
 
-    name: str
-    low: float
-    median: float
-    mean: float
-    high: float
-
-
-class Histogram(NamedTuple):
-    """What is drawn.
-
-    Fields:
-        edges, shares: of the bins; the share of the learned algorithm's values in each.
-        limits: the range to be seen.
-        beyond: the share of values that are too large for any bin.
-        marks: in the order of the legend.
-        rows: one for each algorithm.
+    Arguments:
+        lines: how many lines the title leaves to the legend.
     """
-
-    functional: str
-    edges: Values
-    shares: Values
-    limits: tuple[float, float]
-    beyond: float
-    marks: tuple[Mark, ...]
-    rows: tuple[Row, ...]
-
-
-def histogram(results: Results, functional: str) -> Histogram:
-    """Values of the learned algorithm on the test problems, with what is known and certified about them."""
-    names = [str(name) for name in results.performance["algorithm"].values]
-    values = results.performance[functional].transpose("algorithm", ...).values.reshape(len(names), -1).astype(float)
-    rows = tuple(_row(name, each) for name, each in zip(names, values, strict=True))
-    learned = np.sort(values[0])
-    marks = _marks(results, functional, rows[0])
-    least = LEAST[functional]
-    low, high = _range(learned, [mark.value for mark in marks if not mark.vacuous], least)
-    seen = learned[learned <= high]
-    edges = _edges(seen, least)
-    if functional == "stopping_time":
-        edges = _whole(seen, edges[1] - edges[0], results.performance.attrs["horizon"])
-    shares = np.histogram(seen, edges)[0] / learned.size
-    beyond = 1 - seen.size / learned.size
-    return Histogram(functional, edges, shares, _limits(low, high, edges, least), beyond, marks, rows)
+    colour = LOOKS[0].colour
+    edges, shares = next(iter(data.bars.values())).outline()
+    if shares.size:
+        axes.stairs(shares, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+        axes.stairs(shares, edges, color=colour, linewidth=0.8)
+    for mark in data.marks:
+        if not mark.vacuous and data.limits[0] <= mark.value <= data.limits[1]:
+            axes.axvline(mark.value, **LINES[mark.kind])
+    axes.set(xlim=data.limits, ylim=(0, 1.12 * shares.max(initial=0.01)), ylabel="share of problems")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol="%"))
+    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
+    axes.tick_params(axis="x", labelbottom=False, bottom=False)
+    axes.set_title(_shortened(f"{data.functional.title} of the learned algorithm", 46), pad=8 + 12 * lines)
+    axes.legend(
+        handles=_handles(data),
+        loc="lower left",
+        bbox_to_anchor=(0, 1.045),
+        ncols=2,
+        columnspacing=1.0,
+        handlelength=1.9,
+    )
+    _draw_rows(strip, data.rows, data.limits)
+    strip.set_xlabel(_axis(data))
+    strip.xaxis.set_major_locator(MaxNLocator(6, integer=data.whole))
 
 
-def _row(name: str, values: Values) -> Row:
-    low, median, high = np.quantile(values, [0.025, 0.5, 0.975], method="inverted_cdf")
-    return Row(name, float(low), float(median), float(values.mean()), float(high))
+def legend_lines(data: Histogram) -> int:
+    """How many lines the legend takes."""
+    return -(-len(_handles(data)) // 2)
 
 
-def _marks(results: Results, functional: str, learned: Row) -> tuple[Mark, ...]:
-    ours = results.certificates.get(functional.replace("_", " "))
-    paper = next((each for each in results.references if (each.kind, each.functional) == ("paper", functional)), None)
-    found = [Mark("mean", learned.mean), Mark("median", learned.median)]
-    for kind, certificate in (("certificate", ours), ("paper", paper)):
-        if certificate is not None:
-            found.append(Mark(kind, certificate.bound, certificate.vacuous))
-    cap = _cap(results, functional, [each for each in (ours, paper) if each is not None])
-    return (*found, Mark("cap", cap)) if cap is not None else tuple(found)
+def _handles(data: Histogram) -> list[Line2D]:
+    handles = [Line2D([], [], label=legend_text(mark, data), **LINES[mark.kind]) for mark in _in_columns(data.marks)]
+    if data.beyond:
+        handles.append(Line2D([], [], linestyle="", label=f"{100 * data.beyond:.2g}% of problems →"))
+    return handles
 
 
-def _cap(results: Results, functional: str, certificates: Sequence[Certificate]) -> float | None:
-    if functional == "stopping_time":
-        return float(results.performance.attrs["horizon"])
-    caps = [each.cap for each in certificates if each.cap is not None and np.isfinite(each.cap)]
-    return caps[0] if caps else None
+def _axis(data: Histogram) -> str:
+    """The functional with its symbol and unit."""
+    noun, unit, symbol = data.functional.noun, data.functional.unit, formula(data.functional.symbol)
+    words = [_shortened(noun, 30), symbol, f"({_shortened(unit, 15)})" if unit and unit != noun else ""]
+    return " ".join(filter(None, words))
 
 
-def _range(ordered: Values, marked: Sequence[float], least: float) -> tuple[float, float]:
-    """The range of all values and marks that do not squeeze the bulk of the values."""
-    low = ordered[0]
-    bulk = max(np.quantile(ordered, BULK, method="inverted_cdf"), *marked[:2])
-    room = WIDEST * max(bulk - low, least)
-    both = np.concatenate([ordered, marked])
-    within = both[np.isfinite(both) & (np.abs(both - low) <= room)]
-    return float(within.min()), float(within.max())
+def _shortened(text: str, width: int) -> str:
+    return plain(textwrap.shorten(text, width, placeholder="…"))
 
 
-def _edges(ordered: Values, least: float) -> Values:
-    """Bins by the rule of Freedman and Diaconis, but between 10 and 50 of them."""
-    first, last = ordered[0], ordered[-1]
-    span = max(last - first, least)
-    quarter, three_quarters = np.quantile(ordered, [0.25, 0.75])
-    width = np.clip(2 * (three_quarters - quarter) / ordered.size ** (1 / 3), span / 50, span / 10)
-    if last - first < width:
-        return (first + last) / 2 + span / 20 * np.array([-1.0, 1.0])
-    return np.linspace(first, last, int(np.ceil((last - first) / width - 1e-9)) + 1)
+def legend_text(mark: Mark, data: Histogram) -> str:
+    """The name of a mark with its number; what cannot be seen is said."""
+    name = MARKS[mark.kind]
+    if mark.vacuous and not np.isfinite(mark.value):
+        return f"{name}: vacuous"
+    shown = number_up(mark.value) if mark.kind in ("certificate", "paper") else f"{mark.value:.4g}"
+    text = f"{name}: {shown}".replace("inf", "∞")
+    if mark.vacuous:
+        return f"{text}, vacuous"
+    low, high = data.limits
+    return f"← {text}" if mark.value < low else f"{text} →" if mark.value > high else text
 
 
-def _whole(ordered: Values, width: float, horizon: float) -> Values:
-    """Bins of whole numbers, each in the middle of a unit; there are none beyond the horizon."""
-    width = max(1.0, np.round(width))
-    edges = ordered[0] - 0.5 + width * np.arange((ordered[-1] - ordered[0]) // width + 2)
-    return np.minimum(edges, horizon + 0.5)
+def _in_columns(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """Statistics and cap in the left column, bounds in the right one."""
+    left = [mark for mark in marks if mark.kind in ("mean", "median", "cap")]
+    return (*left, *(mark for mark in marks if mark not in left))
 
 
-def _limits(low: float, high: float, edges: Values, least: float) -> tuple[float, float]:
-    """The range of bins and marks with a margin; from zero on, if zero is near."""
-    low, high = min(low, edges[0]), max(high, edges[-1])
-    margin = max(0.05 * (high - low), least - (high - low) / 2)
-    from_zero = -0.5 <= low <= 0.25 * (high - low)
-    return float(min(0.0, low) if from_zero else low - margin), float(high + margin)
+def _draw_rows(axes: Axes, rows: tuple[Row, ...], limits: tuple[float, float]) -> None:
+    style = looks(row.name for row in rows)
+    for place, row in enumerate(rows):
+        _draw_row(axes, -place, row, style[row.name], limits)
+    axes.set(xlim=limits, ylim=(0.5 - len(rows), 0.7), yticks=[])
+    axes.spines["left"].set_visible(False)
+
+
+def _draw_row(axes: Axes, height: int, row: Row, look: Look, limits: tuple[float, float]) -> None:
+    beside = axes.get_yaxis_transform()
+    axes.plot(-0.035, height, look.marker, color=look.colour, markersize=look.size, clip_on=False, transform=beside)
+    if row.median > limits[1]:
+        axes.text(1.003, height, "→", color=look.colour, va="center", transform=beside)
+    far = limits[1] + (limits[1] - limits[0])
+    axes.plot(
+        [row.low, min(row.high, far)], [height] * 2, color=look.colour, linewidth=3.2, alpha=0.35, solid_capstyle="butt"
+    )
+    axes.plot([row.median], [height], look.marker, color=look.colour, markersize=3.5)
+    axes.plot([row.mean], [height], "|", color=look.colour, markersize=7, markeredgewidth=1.2)

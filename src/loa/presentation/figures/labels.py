@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.mathtext import MathTextParser
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import isotonic_regression
 
-from .style import GREY, LOOKS, Look
+from .style import GREY, LOOKS, Look, looks
 
 LONGEST = 21
 """Letters in a line; longer names are broken."""
+LETTERS, HANDLE = 110, 8
+"""The width of a legend above a figure, and of what stands before a name in it, in letters."""
+LINE = 0.15
+"""Height of a line of such a legend, in inches."""
 
 
 def spread(wanted: ArrayLike, heights: ArrayLike, low: float, high: float) -> NDArray[np.floating]:
@@ -36,7 +43,16 @@ def plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def name_at_right(axes: Axes, wanted: Mapping[str, float], looks: Mapping[str, Look], size: float = 7.5) -> None:
+def formula(symbol: str) -> str:
+    """A symbol in LaTeX as part of a text; nothing if matplotlib cannot set it."""
+    try:
+        MathTextParser("path").parse(f"${symbol}$")
+    except ValueError:
+        return ""
+    return f"${symbol}$" if symbol else ""
+
+
+def name_at_right(axes: Axes, wanted: Mapping[str, float], style: Mapping[str, Look], size: float = 7.5) -> None:
     """Write each name with its marker right of the axes, as near as possible to the height wanted (0 to 1).
 
     Arguments:
@@ -47,7 +63,7 @@ def name_at_right(axes: Axes, wanted: Mapping[str, float], looks: Mapping[str, L
     heights = [(1.25 * size * (text.count("\n") + 1) + 2.5) / points for text in texts]
     centres = spread(list(wanted.values()), heights, -0.08, 1.02)
     for name, text, centre in zip(wanted, texts, centres, strict=True):
-        look = looks[name]
+        look = style[name]
         at = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "annotation_clip": False}
         axes.annotate(
             text,
@@ -59,6 +75,26 @@ def name_at_right(axes: Axes, wanted: Mapping[str, float], looks: Mapping[str, L
             **at,
         )
         _sample(axes, centre, look)
+
+
+def algorithm_key(names: Iterable[str]) -> list[Line2D]:
+    """Handles that show every algorithm's line and marker."""
+    return [
+        Line2D([], [], color=look.colour, marker=look.marker, markersize=look.size, linewidth=1.2, label=plain(name))
+        for name, look in looks(map(str, names)).items()
+    ]
+
+
+def in_line(names: Sequence[str]) -> int:
+    """How many names a line of a legend above a figure holds."""
+    return min(len(names), max(1, int(LETTERS // (HANDLE + max(map(len, names))))))
+
+
+def place_key(figure: Figure, handles: Sequence[Line2D], columns: int, left: float, top: float) -> None:
+    """A legend above a figure, this many inches from its left and upper edges."""
+    width, height = figure.get_size_inches()
+    where = (left / width, 1 - top / height)
+    figure.legend(handles=list(handles), loc="upper left", ncols=columns, columnspacing=1.6, bbox_to_anchor=where)
 
 
 def mark_horizon(axes: Axes, horizon: float) -> None:

@@ -1,4 +1,4 @@
-"""The figure of a run: the paper's three panels."""
+"""The figure of a run, the paper's three panels, and a figure with a panel for every further functional."""
 
 from __future__ import annotations
 
@@ -6,40 +6,76 @@ import textwrap
 
 from matplotlib.figure import Figure
 
+from ...results.quantities import evolution as gaps
+from ...results.quantities import histogram as bins
 from ...results.run_results import Results
-from . import evolution, histogram_drawing
-from .histogram import histogram
-from .labels import plain
+from . import evolution, histogram
+from .labels import LINE, algorithm_key, in_line, place_key, plain
 from .style import GREY, new_figure, place
 
+PAPER = ("contraction_factor", "stopping_time")
+"""The functionals below the gap in the paper's figures."""
+
 WIDTH = 7.2
+LEFT, STEP, PANEL = 0.68, 3.52, 2.8
+"""Of the lower panels: where the first begins, where the next begins after it, and how wide they are, in inches."""
 ROW = 0.115
 """Height of the row of an algorithm below a histogram, in inches."""
+BARS, BELOW, ABOVE = 1.4, 0.62, 0.7
+"""Height of the bars, of what stands below a histogram and of what stands above it."""
 
-ROWS = (
-    "Rows: every algorithm, by the symbol it has above; 95 % of its values (bar), their median (symbol), mean (tick)."
-)
+ROWS = "Rows: every algorithm, by its symbol; 95% of its values (bar), their median (symbol), mean (tick)."
 
 
 def draw(results: Results) -> Figure:
     """Evolution of the gap above; contraction factor and stopping time, with their bounds, below."""
-    performance = results.performance
-    strip = ROW * performance.sizes["algorithm"] + 0.06
-    lower = 0.62 + strip + 0.04
-    upper = lower + 1.4 + 0.7 + 0.62
+    upper = BELOW + _height(results) + 0.62
     figure = new_figure(WIDTH, upper + 2.2 + 0.54)
-    figure.text(0.68 / WIDTH, 1 - 0.2 / figure.get_size_inches()[1], _heading(results), size=9.5, weight="bold")
-    axes = place(figure, 0.68, upper, 4.85, 2.2)
-    evolution.draw(
-        axes, evolution.evolution(performance), performance.attrs["horizon"], performance.attrs["gap_problems"]
-    )
-    for left, functional in ((0.68, "contraction_factor"), (4.2, "stopping_time")):
-        bars, rows = place(figure, left, lower, 2.8, 1.4), place(figure, left, 0.62, 2.8, strip)
-        histogram_drawing.draw(bars, rows, histogram(results, functional))
-    figure.text(0.68 / WIDTH, 0.07 / figure.get_size_inches()[1], ROWS, size=6.5, color=GREY)
+    _head(figure, results.summary.heading)
+    evolution.draw(place(figure, LEFT, upper, 4.85, 2.2), gaps(results.performance), results.summary.t_max)
+    _row(figure, results, [name for name in PAPER if results.summary.has(name)], BELOW)
     return figure
 
 
-def _heading(results: Results) -> str:
-    title = str(results.summary.get("title") or results.summary["experiment"])
-    return textwrap.shorten(plain(title[:1].upper() + title[1:]), 75, placeholder="…")
+def further(results: Results) -> list[str]:
+    """The functionals that the paper's figure does not show."""
+    return [each.name for each in results.summary.functionals if each.name not in PAPER]
+
+
+def draw_further(results: Results) -> Figure:
+    """A histogram of every further functional, two in a row."""
+    names = further(results)
+    rows = [names[first : first + 2] for first in range(0, len(names), 2)]
+    step = BELOW + _height(results)
+    key = algorithm_key(results.performance["algorithm"].values)
+    columns = in_line([str(handle.get_label()) for handle in key])
+    figure = new_figure(WIDTH, len(rows) * step + 0.4 + LINE * -(-len(key) // columns))
+    _head(figure, results.summary.heading)
+    place_key(figure, key, columns, LEFT, 0.36)
+    for number, row in enumerate(reversed(rows)):
+        _row(figure, results, row, number * step + BELOW)
+    return figure
+
+
+def _height(results: Results) -> float:
+    """Of a histogram, with its rows below and its title and legend above."""
+    return ROW * results.performance.sizes["algorithm"] + 0.1 + BARS + ABOVE
+
+
+def _row(figure: Figure, results: Results, names: list[str], bottom: float) -> None:
+    """Histograms side by side, with their rows at `bottom`."""
+    strip = ROW * results.performance.sizes["algorithm"] + 0.06
+    shown = [bins(results.summary, results.performance, name) for name in names]
+    lines = max(map(histogram.legend_lines, shown), default=0)
+    for number, data in enumerate(shown):
+        left = LEFT + number * STEP
+        bars, rows = place(figure, left, bottom + strip + 0.04, PANEL, BARS), place(figure, left, bottom, PANEL, strip)
+        histogram.draw(bars, rows, data, lines)
+
+
+def _head(figure: Figure, heading: str) -> None:
+    """The heading above, and below what the rows mean."""
+    height = figure.get_size_inches()[1]
+    text = textwrap.shorten(plain(heading), 75, placeholder="…")
+    figure.text(LEFT / WIDTH, 1 - 0.2 / height, text, size=9.5, weight="bold")
+    figure.text(LEFT / WIDTH, 0.07 / height, ROWS, size=6.5, color=GREY)

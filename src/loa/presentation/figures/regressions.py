@@ -10,14 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from .labels import plain
+from .labels import LINE, in_line, place_key, plain
 from .style import GREY, LOOKS, PALE, Look, new_figure, place
 
 COLUMNS = 3
 PANEL = (1.95, 1.6)
-LEFT, BOTTOM, HEAD, LINE = 0.5, 0.45, 0.22, 0.15
-LETTERS, HANDLE = 110, 8
-"""The width of the legend, and of what stands before a name in it, in letters."""
+LEFT, BOTTOM, HEAD = 0.5, 0.45, 0.22
 GAPS = (0.4, 0.34)
 START = Look(GREY, (0, (1.2, 1.4)), "")
 
@@ -28,8 +26,9 @@ def draw(pictures: xarray.Dataset) -> Figure:
     columns, rows = min(COLUMNS, examples), -(-examples // COLUMNS)
     step = (PANEL[0] + GAPS[0], PANEL[1] + GAPS[1])
     looks = version_looks([str(version) for version in pictures["version"].values])
-    in_line = max(1, int(LETTERS // (HANDLE + max(map(len, looks)))))
-    head = HEAD + LINE * (-(-(len(looks) + 1) // in_line))
+    key = _key(looks)
+    per_line = in_line([str(handle.get_label()) for handle in key])
+    head = HEAD + LINE * (-(-len(key) // per_line))
     figure = new_figure(LEFT + COLUMNS * step[0] - GAPS[0] + 0.1, BOTTOM + rows * step[1] - GAPS[1] + head)
     for example in range(examples):
         row, column = divmod(example, columns)
@@ -37,10 +36,7 @@ def draw(pictures: xarray.Dataset) -> Figure:
         _draw_one(axes, pictures.isel(example=example), looks)
         axes.set_xlabel("input" if example + columns >= examples else "")
         axes.set_ylabel("target" if column == 0 else "")
-    figure.legend(
-        handles=_key(looks), loc="upper left", ncols=min(in_line, len(looks) + 1), columnspacing=1.6,
-        bbox_to_anchor=(LEFT / figure.get_figwidth(), 1 - 0.1 / figure.get_figheight()),
-    )  # fmt: skip
+    place_key(figure, key, per_line, LEFT, 0.1)
     return figure
 
 

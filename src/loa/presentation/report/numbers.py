@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...certificates.rounding import number_down, number_up, percent_down, percent_up
+
 NONE = "–"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -40,39 +42,34 @@ def bound(value: Any, up: bool = True) -> str:
     >>> bound(174.1358), bound(0.70358, up=False), bound(float("inf"))
     ('174.2', '0.7035', '∞')
     """
-    value = real(value)
-    if not math.isfinite(value) or value == 0:
-        return number(value)
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
-    return number((math.ceil if up else math.floor)(round(value / unit, 6)) * unit)
+    return number(float((number_up if up else number_down)(real(value))))
 
 
 def percent(share: Any, direction: int = 0) -> str:
-    """A share, rounded up (1), down (-1) or to the nearest (0); only all or nothing is shown as 100 % or 0 %.
+    """A share, rounded up (1), down (-1) or to the nearest (0); only all or nothing is shown as 100% or 0%.
 
     >>> percent(0.65), percent(0.99999), percent(1.0), percent(0.991666, -1), percent(None)
-    ('65 %', '99.99 %', '100 %', '99.16 %', '–')
+    ('65%', '99.99%', '100%', '99.16%', '–')
     """
     share = real(share)
     if not math.isfinite(share):
         return number(share)
-    rounding = {1: math.ceil, -1: math.floor, 0: round}[direction]
-    shown = rounding(round(share * 1e4, 6)) / 100
-    if share not in (0.0, 1.0) and direction == 0:
-        shown = min(max(shown, 0.01), 99.99)
-    return f"{shown:.4g} %"
+    if direction:
+        return (percent_up if direction > 0 else percent_down)(share)
+    shown = round(100 * share, 2)
+    return f"{shown if share in (0.0, 1.0) else min(max(shown, 0.01), 99.99):.4g}%"
 
 
 def change(bound: Any, reference: Any) -> str:
     """How far a bound lies above what was measured.
 
     >>> change(110.0, 100.0), change(95.0, 100.0), change(None, 3.0)
-    ('+10 %', '−5 %', '–')
+    ('+10%', '−5%', '–')
     """
     bound, reference = real(bound), real(reference)
     if not math.isfinite(bound) or not math.isfinite(reference) or reference == 0:
         return NONE
-    return f"{100 * (bound - reference) / abs(reference):+.3g} %".replace("-", "−")
+    return f"{100 * (bound - reference) / abs(reference):+.3g}%".replace("-", "−")
 
 
 def interval(ends: Any, shown: Any = number) -> str:

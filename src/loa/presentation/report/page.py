@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from importlib import resources
 from string import Template
-from typing import Any
 
+from ...results.names import ROLES
 from ...results.run_results import Results
+from ...results.summary import RunSummary
 from .certified import certificates
 from .markup import Markup, definitions, items, markup, section, table, tag
 from .numbers import number, seconds, words
@@ -15,23 +16,12 @@ from .plots import figures
 from .tables import extremes, measured, published
 from .verdict import verdict
 
-ROLES = {
-    "training": "learning the algorithm",
-    "prior": "making the candidates and the prior",
-    "posterior": "the posterior, and bounds of its average",
-    "validation": "choosing while learning",
-    "held-out": "certificates of the deployed algorithm",
-    "test": "measuring, and nothing else",
-}
-
 
 def page(results: Results) -> str:
     """The whole document, with style, script and plotly inside."""
     from plotly.offline import get_plotlyjs
 
     summary = results.summary
-    title = str(summary.get("title") or summary["experiment"])
-    title = title[:1].upper() + title[1:]
     parts = [
         verdict(results),
         _what_was_run(results),
@@ -44,9 +34,9 @@ def page(results: Results) -> str:
         _provenance(results),
     ]
     return Template(_file("page.html")).substitute(
-        title=markup(f"{title} – loa"),
+        title=markup(f"{summary.heading} – loa"),
         style=_file("report.css"),
-        header=_header(title, summary),
+        header=_header(summary),
         contents=_contents(parts),
         main=markup(*parts),
         plotly=get_plotlyjs(),
@@ -70,12 +60,13 @@ def _file(name: str) -> str:
     return resources.files("loa.presentation.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _header(title: str, summary: dict[str, Any]) -> Markup:
-    facts = [f"experiment {summary['experiment']}", f"{summary['preset']} preset", f"seed {summary['seed']}"]
-    created = str(summary.get("provenance", {}).get("created", ""))[:10]
-    line = " · ".join([*facts, *([created] if created else [])])
+def _header(summary: RunSummary) -> Markup:
+    created = str(summary.provenance.get("created", ""))[:10]
+    facts = [f"experiment {summary.experiment}", f"{summary.preset} preset", f"seed {summary.seed}", created]
     return markup(
-        tag("p", "Report of a learned optimization algorithm", class_="eyebrow"), tag("h1", title), tag("p", line)
+        tag("p", "Report of a learned optimization algorithm", class_="eyebrow"),
+        tag("h1", summary.heading),
+        tag("p", " · ".join(filter(None, facts))),
     )
 
 
@@ -92,39 +83,35 @@ def _contents(parts: list[Markup]) -> Markup:
 
 def _what_was_run(results: Results) -> Markup:
     summary = results.summary
-    origin = "shipped with loa, trained before" if summary.get("pretrained") else "learned in this run"
-    algorithm = str(summary.get("algorithm") or "learned algorithm")
+    origin = "shipped with loa, trained before" if summary.pretrained else "learned in this run"
     facts = [
-        ("problems", str(summary.get("title") or summary["experiment"])),
-        ("dimension", number(summary["dimension"]) if summary.get("dimension") else ""),
-        ("learned algorithm", markup(tag("code", algorithm), f", {origin}")),
-        ("baselines", words(list(summary["baselines"])) or "none"),
-        ("solved when", tag("code", str(summary["criterion"])) if summary.get("criterion") else ""),
-        ("at most", f"{number(summary['t_max'])} iterations"),
-        ("measured on", f"{number(summary['sizes']['test'])} test problems that were used for nothing else"),
-        ("candidates", f"{number(summary['candidates'])} in the prior's support" if summary.get("candidates") else ""),
+        ("problems", summary.title or summary.experiment),
+        ("dimension", number(summary.dimension)),
+        ("learned algorithm", markup(tag("code", summary.algorithm), f", {origin}")),
+        ("baselines", words(list(summary.baselines)) or "none"),
+        ("solved when", tag("code", summary.criterion)),
+        ("at most", f"{number(summary.t_max)} iterations"),
+        ("measured on", f"{number(summary.sizes['test'])} test problems that were used for nothing else"),
+        ("candidates", f"{number(summary.candidates)} in the prior's support" if summary.candidates else ""),
     ]
-    notes = [str(note) for note in summary.get("notes") or []]
-    return section(
-        "run", "What was run", definitions([f for f in facts if f[1]]), items(notes, class_="notes") if notes else ""
-    )
+    notes = items(summary.notes, class_="notes") if summary.notes else ""
+    return section("run", "What was run", definitions([fact for fact in facts if fact[1]]), notes)
 
 
 def _provenance(results: Results) -> Markup:
-    summary = results.summary
-    origin = summary.get("provenance", {})
-    machine = ", ".join(f"{name} {value}" for name, value in origin.get("machine", {}).items())
+    summary, origin = results.summary, results.summary.provenance
     facts = [
-        ("command", tag("code", str(origin["command"])) if origin.get("command") else ""),
-        ("seed", str(summary["seed"])),
+        ("command", _code(origin.get("command"))),
+        ("seed", str(summary.seed)),
         ("created", str(origin.get("created", ""))),
-        ("commit", tag("code", str(origin["commit"])) if origin.get("commit") else ""),
+        ("commit", _code(origin.get("commit"))),
+        ("plan", _code(summary.plan)),
         ("versions", ", ".join(f"{name} {version}" for name, version in origin.get("versions", {}).items())),
-        ("machine", machine),
+        ("machine", ", ".join(f"{name} {value}" for name, value in origin.get("machine", {}).items())),
     ]
-    roles = [[role, number(size), ROLES.get(role, "")] for role, size in summary["sizes"].items()]
+    roles = [[role, number(size), ROLES.get(role, "")] for role, size in summary.sizes.items()]
     draws = table("Draws of problems, independent of each other", ["role", "problems", "used for"], roles)
-    stages = [[stage, seconds(duration)] for stage, duration in summary.get("seconds", {}).items()]
+    stages = [[stage, seconds(duration)] for stage, duration in summary.seconds.items()]
     times = table("Time by stage", ["stage", "time"], stages) if stages else ""
     return section(
         "provenance",
@@ -132,3 +119,7 @@ def _provenance(results: Results) -> Markup:
         definitions([fact for fact in facts if fact[1]]),
         tag("div", tag("div", draws, class_="roles"), times, class_="side-by-side"),
     )
+
+
+def _code(text: object) -> Markup | str:
+    return tag("code", str(text)) if text else ""

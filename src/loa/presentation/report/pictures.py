@@ -7,12 +7,12 @@ import io
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...results.run_results import Results
 from .figure import Entry, Figure, Plot, algorithm_entry, axes, curve
 from .markup import Markup, markup, section, table, tag
 from .numbers import number
-from .quantities import Array
 
 if TYPE_CHECKING:
     import xarray
@@ -44,7 +44,7 @@ def _images(data: xarray.Dataset) -> Markup:
     return markup(tag("h3", "Restored images"), *rows)
 
 
-def png(image: Array) -> str:
+def png(image: NDArray) -> str:
     """Values from 0 (black) to 1 (white) as the address of an embedded picture."""
     from PIL import Image
 

@@ -12,9 +12,11 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
+from ..statistics import measures
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
-from . import measures
+from .summary import AlgorithmSummary, FunctionalSummary
+from .table import table
 
 if TYPE_CHECKING:
     import xarray
@@ -23,9 +25,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Performance of several algorithms on the same problems."""
+    """Performance of several algorithms on the same problems.
+
+    Fields:
+        performances: what `loa.evaluate` found, by algorithm.
+        functionals: how the functionals are called.
+        families: the class of each algorithm.
+    """
 
     performances: Mapping[str, Performance]
+    functionals: tuple[FunctionalSummary, ...]
+    families: Mapping[str, str]
+
+    @property
+    def algorithms(self) -> dict[str, AlgorithmSummary]:
+        """Measures of every functional, the share solved and the time per problem, by algorithm."""
+        return {
+            name: AlgorithmSummary.of(
+                each.values, each.outcome, 1e3 * each.seconds / each.outcome.size, family=self.families[name]
+            )
+            for name, each in self.performances.items()
+        }
 
     def advantage(self, name: str, over: str, functional: str = "stopping_time") -> measures.Estimate:
         """By how much less `name` needs than `over`, on average per problem; paired, so the interval is narrow."""
@@ -37,8 +57,8 @@ class Comparison:
         return measures.probability(np.less(*times))
 
     def summary(self) -> dict[str, Any]:
-        """Numbers of every algorithm, ready for JSON."""
-        return {name: self._described(name) for name in self.performances}
+        """Numbers of every algorithm, ready for JSON, in the format of `summary.json`."""
+        return {name: each.to_json() for name, each in self.algorithms.items()}
 
     def to_xarray(self) -> xarray.Dataset:
         """All values, labelled by algorithm."""
@@ -48,31 +68,8 @@ class Comparison:
         return xarray.concat(parts, dim=xarray.Variable("algorithm", np.array(list(self.performances), dtype=str)))
 
     def table(self, title: str) -> Table:
-        """A table for the terminal: stopping time, share solved, oracle calls, time per problem."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-
-        table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
-        table.add_column("algorithm")
-        for column in ("mean", "median", "q95", "CVaR95", "solved", "calls", "ms each"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for name, performance in self.performances.items():
-            mean, *others = measures.summary(performance["stopping_time"])
-            margin = (mean.high - mean.low) / 2
-            row = [f"{float(mean):.4g} ± {margin:.2g}", *(f"{float(number):.4g}" for number in others)]
-            row.append(f"{(performance.outcome == 'solved').mean():.1%}")
-            row.append(f"{performance['oracle_calls'].mean():.4g}" if "oracle_calls" in performance.values else "")
-            table.add_row(name, *row, f"{1e3 * performance.seconds / performance.outcome.size:.3g}")
-        return table
-
-    def _described(self, name: str) -> dict[str, Any]:
-        performance = self.performances[name]
-        numbers = {
-            functional: {key: float(number) for key, number in measures.summary(values)._asdict().items()}
-            for functional, values in performance.values.items()
-        }
-        solved = float((performance.outcome == "solved").mean())
-        return {**numbers, "solved": solved, "seconds": performance.seconds}
+        """A table for the terminal: stopping time, share solved, means of other functionals, time per problem."""
+        return table(title, self.algorithms, self.functionals)
 
 
 def compare(
@@ -87,7 +84,18 @@ def compare(
     replicates: int = 1,
     progress: bool = False,
 ) -> Comparison:
-    """Evaluate algorithms on the same problems with the same randomness."""
+    """Evaluate algorithms on the same problems with the same randomness.
+
+    Arguments:
+        algorithms: by name.
+        problems: a stack of problems, from `problem_class.draw` or your own.
+        criterion, horizon, key, replicates, progress: as for `loa.evaluate`.
+        functionals: what to measure, `loa.StoppingTime()` among them; any functional of your own appears in the table.
+
+    Returns:
+        A `Comparison`: `.table(title)` for the terminal, `.advantage(name, over=other)` and `.faster(name, over=other)`
+        for pairs, `.algorithms` for all measures.
+    """
     if "stopping_time" not in [functional.name for functional in functionals]:
         raise ValueError("a comparison needs loa.StoppingTime() among its functionals.")
     performances = {}
@@ -103,4 +111,5 @@ def compare(
             replicates=replicates,
             progress=progress,
         )
-    return Comparison(performances)
+    families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}
+    return Comparison(performances, tuple(FunctionalSummary.of(each, horizon) for each in functionals), families)

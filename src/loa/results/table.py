@@ -1,0 +1,67 @@
+"""The table of a run or a comparison for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from .names import HEADERS
+from .summary import AlgorithmSummary, FunctionalSummary, Measured
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+
+def table(title: str, algorithms: Mapping[str, AlgorithmSummary], functionals: Iterable[FunctionalSummary]) -> Table:
+    """A row for every algorithm: measures of the stopping time, the share solved, means of all other functionals."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    others = [each for each in functionals if each.name != "stopping_time"]
+    columns = [*HEADERS.values(), "solved", *(_header(each) for each in others), "ms\neach"]
+    rows = {name: _cells(numbers, others) for name, numbers in algorithms.items()}
+    made = Table(title=Text(title), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    made.add_column("algorithm", overflow="fold")
+    for place, column in enumerate(columns):
+        widest = max(map(len, [*column.split("\n"), *(row[place] for row in rows.values())]))
+        made.add_column(Text(column), justify="right", no_wrap=True, min_width=widest)
+    for name, row in rows.items():
+        made.add_row(Text(name), *row)
+    return made
+
+
+def show(console: Console, made: Table) -> None:
+    """Print a table in full: names are broken into lines, but numbers are never cut off, however narrow the console."""
+    before = console.width
+    needed = console.measure(made, options=console.options.update(max_width=1000)).minimum
+    try:
+        console.width = max(needed, before)
+        console.print(made)
+    finally:
+        console.width = before
+
+
+def _cells(numbers: AlgorithmSummary, others: Iterable[FunctionalSummary]) -> list[str]:
+    times = numbers.functionals["stopping_time"]
+    return [
+        _with_margin(times),
+        *(f"{getattr(times, measure):.4g}" for measure in list(HEADERS)[1:]),
+        f"{numbers.solved:.1%}",
+        *(f"{numbers.functionals[each.name].mean:.4g}" for each in others),
+        f"{numbers.milliseconds:.3g}",
+    ]
+
+
+def _header(functional: FunctionalSummary) -> str:
+    """Broken at its spaces, so that columns stay narrow."""
+    return functional.with_unit.replace(" ", "\n")
+
+
+def _with_margin(measured: Measured) -> str:
+    low, high = measured.intervals["mean"]
+    if low is None or high is None or not math.isfinite(measured.mean):
+        return f"{measured.mean:.4g}"
+    return f"{measured.mean:.4g} ± {(high - low) / 2:.2g}"
