@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Iterable
 from types import ModuleType
@@ -28,6 +29,20 @@ def classes_in(module: ModuleType) -> tuple[type[eqx.Module], ...]:
     ['Adam', 'Stack', 'ConjugateGradient']
     """
     return tuple(each for each in vars(module).values() if _is_module(each) and not inspect.isabstract(each))
+
+
+def classes_of(algorithm: Any) -> frozenset[type[eqx.Module]]:
+    """The classes that an algorithm is made of: those that `loa.load` needs to read it again.
+
+    >>> import jax, loa
+    >>> learned = loa.architectures.LearnedQuadratics(key=jax.random.key(0))
+    >>> sorted(each.__name__ for each in classes_of(learned))
+    ['CoordinateNetwork', 'LearnedQuadratics']
+    """
+    if isinstance(algorithm, eqx.Module):
+        parts = [getattr(algorithm, field.name) for field in dataclasses.fields(algorithm)]
+        return frozenset({type(algorithm)}).union(*map(classes_of, parts))
+    return frozenset().union(*map(classes_of, algorithm)) if isinstance(algorithm, (tuple, list)) else frozenset()
 
 
 def _is_module(each: Any) -> bool:
