@@ -23,7 +23,7 @@ from loa.experiments.experiment import Experiment, Lesson, Recipe, Task
 from loa.experiments.recipes import trained, tuned, unrolled
 from loa.run.training import train_experiment
 from loa.storage import public_classes, saved_algorithms
-from loa.storage.public_classes import PUBLIC, classes_in
+from loa.storage.public_classes import PUBLIC, classes_in, classes_of
 from loa.storage.saved_algorithms import SUFFIX
 
 KEY = jax.random.key(0)
@@ -122,6 +122,7 @@ def test_a_class_of_ones_own_must_be_handed_over(path):
     ):
         loa.load(path)
     assert isinstance(loa.load(path, classes=iter([Bowls, Typed])), Typed)
+    assert isinstance(loa.load(path, classes=classes_of(typed(np.float32))), Typed)
     assert isinstance(loa.load(path, classes=classes_in(sys.modules[__name__])), Typed)
 
 

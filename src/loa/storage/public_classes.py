@@ -31,17 +31,18 @@ def classes_in(module: ModuleType) -> tuple[type[eqx.Module], ...]:
     return tuple(each for each in vars(module).values() if _is_module(each) and not inspect.isabstract(each))
 
 
-def classes_of(part: Any) -> set[type[eqx.Module]]:
-    """The classes that an algorithm, or a part of it, is made of.
+def classes_of(algorithm: Any) -> frozenset[type[eqx.Module]]:
+    """The classes that an algorithm is made of: those that `loa.load` needs to read it again.
 
-    >>> from loa import HeavyBall, stack
-    >>> sorted(each.__name__ for each in classes_of(stack([HeavyBall(0.1, 0.9)])))
-    ['HeavyBall', 'Stack']
+    >>> import jax, loa
+    >>> learned = loa.architectures.LearnedQuadratics(key=jax.random.key(0))
+    >>> sorted(each.__name__ for each in classes_of(learned))
+    ['CoordinateNetwork', 'LearnedQuadratics']
     """
-    if isinstance(part, eqx.Module):
-        own = (getattr(part, each.name) for each in dataclasses.fields(part))
-        return {type(part)}.union(*map(classes_of, own))
-    return set().union(*map(classes_of, part)) if isinstance(part, (tuple, list)) else set()
+    if isinstance(algorithm, eqx.Module):
+        parts = [getattr(algorithm, field.name) for field in dataclasses.fields(algorithm)]
+        return frozenset({type(algorithm)}).union(*map(classes_of, parts))
+    return frozenset().union(*map(classes_of, algorithm)) if isinstance(algorithm, (tuple, list)) else frozenset()
 
 
 def _is_module(each: Any) -> bool:
