@@ -2,7 +2,7 @@
 
 On CPUs JAX shares out a batch of LAPACK calls among the very threads that run its programs, and waits. If all of these
 threads wait, they wait for ever: seen within seconds with two programs on two devices (jaxlib 0.10). The engine
-runs one program per device, so what steps ask of LAPACK should come one by one, which is not shared out and no slower.
+runs one program per device, so what steps ask of LAPACK should come one by one, which keeps it on one thread and is no slower.
 Jobs that ask for more run on one device (see `loa.trajectory.jaxprs`).
 """
 
