@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from loa import cli, experiments
 from loa.storage.saved_algorithms import SUFFIX
 
 
@@ -192,6 +194,7 @@ def learn(lesson):
 criterion, horizon = loa.loss_below(1e-6), 100
 baselines = {"gradient descent": loa.GradientDescent(0.1)}
 sizes = {"prior": 20, "posterior": 40, "held-out": 60, "test": 30}
+functionals = [loa.LargestGap(cap=100.0)]
 """
 
 
@@ -228,6 +231,14 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(own):
     assert (place / "runs" / "bowls" / "report.html").exists()
 
 
+def test_a_functional_defined_in_the_file_is_measured_and_certified(own):
+    directory = own[0] / "runs" / "bowls"
+    certificates = json.loads((directory / "certificates.json").read_text())["together"]
+    certificate, measured = certificates["largest gap"], json.loads((directory / "summary.json").read_text())["learned"]
+    assert (certificate["functional"], certificate["cap"]) == ("largest_gap", 100.0)
+    assert 2.0 < measured["largest_gap"]["mean"] < certificate["bound"] < 100.0
+
+
 def test_figures_and_report_are_made_again(own):
     directory = own[0] / "runs" / "bowls"
     for name in ("report.html", "figure.png"):
@@ -242,6 +253,18 @@ def test_a_report_needs_a_run(tmp_path):
     refused = loa("report", tmp_path)
     assert refused.returncode == 1
     assert "does not hold a finished run" in refused.stderr
+
+
+@pytest.mark.parametrize(("options", "preset"), [((), "quick"), (("--pretrained",), "pretrained")])
+def test_shipped_weights_have_a_preset_of_their_own(monkeypatch, options, preset):
+    orders = []
+    monkeypatch.setattr(cli, "_run", lambda order, *_: orders.append(order))
+    done = CliRunner().invoke(cli.app, ["run", "lasso", *options])
+    assert done.exit_code == 0, done.output
+    (order,) = orders
+    assert (order.preset, order.pretrained) == (preset, bool(options))
+    assert order.experiment.sizes == experiments.get("lasso").at(preset).sizes
+    assert order.identity()["preset"] == preset
 
 
 def test_what_cannot_be_run_is_one_sentence(tmp_path):
