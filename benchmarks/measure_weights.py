@@ -15,7 +15,7 @@ import loa
 from loa.experiments import SHARED_OUT
 from loa.run.training import measure
 from loa.storage.provenance import commit
-from loa.storage.saved_algorithms import provenance
+from loa.storage.saved_algorithms import SUFFIX, provenance
 
 
 def main(name: str) -> None:
@@ -24,7 +24,7 @@ def main(name: str) -> None:
         jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
     experiment, algorithm = loa.experiments.get(origin["experiment"]), loa.load(name)
     measured = measure(experiment, {"learned": algorithm, **experiment.baselines}, origin["seed"])
-    path = Path(loa.__file__).parent / "weights" / f"{name}.eqx"
+    path = Path(loa.__file__).parent / "weights" / f"{name}{SUFFIX}"
     loa.save(path, algorithm, origin | {"test": measured, "measured at": commit()})
     for each, numbers in measured.items():
         print(f"{name}, {each}: {numbers['mean']:.1f} steps, {1e3 * numbers['seconds_per_problem']:.3f} ms", flush=True)

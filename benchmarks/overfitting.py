@@ -51,7 +51,7 @@ def posterior_certificate(algorithm, seen, solved: float):
     )
     problems = EXPERIMENT.draw("posterior", 0, POSTERIOR)
     on_seen, on_others = (evaluated(support, some)["stopping_time"] for some in (seen, problems))
-    prior = prior_on(support, on_seen, cap=CAP, num_posterior=on_others.shape[1], confidence=CONFIDENCE)
+    prior = prior_on(support, on_seen, cap=CAP, num_posterior=on_others.shape[1], failure_probability=1 - CONFIDENCE)
     posterior = posterior_on(prior, on_others, cap=CAP)
     return loa.certificates.certify_posterior(
         on_others.mean(axis=-1).T,

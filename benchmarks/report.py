@@ -1,8 +1,8 @@
 """Write docs/speed.md, docs/baselines.md, docs/learned.md and the table of docs/generalization.md.
 
-From benchmarks/results and the shipped algorithms.
+The numbers come from benchmarks/results and the shipped algorithms.
 
-To measure anew:  for b in throughput heavy_tails memory scaling startup classical_speed certificates overfitting; do
+To measure again: for b in throughput heavy_tails memory scaling startup classical_speed certificates overfitting; do
                       python $b.py > results/$b.json; done
                   python baselines.py quadratics lasso network stochastic-network images
                   python minibatches.py > results/minibatches.json
@@ -19,33 +19,34 @@ HERE = Path(__file__).parent
 
 PAGE = """# Speed and memory
 
-Written by `benchmarks/report.py` from what the scripts beside it printed on {cores} cores with jax {jax}. Ratios are
-measured side by side in one run.
+This page is written by `benchmarks/report.py` from measurements of the scripts beside it, on {cores} cores with jax
+{jax}. Both sides of a ratio are measured in the same run.
 
 ## Throughput
 
-The paper's quadratics (d = 200, float64) under its learned update with random weights, 1000 problems × 500 steps:
-**{throughput[problem_steps_per_second]:,} problem-steps per second**. Counting only the arithmetic of the direction
-network, that is {throughput[gigaflops]:.1f} GFlop/s, **{throughput[ratio]:.0%} of what the same machine reaches in a
-2000×2000 float64 matrix product** ({throughput[matrix_product_gigaflops]:.1f} GFlop/s). The small network is written
-out as arithmetic on whole channels and fused by XLA into one loop over coordinates; hidden layers are never stored, and
-consecutive linear layers are merged. For derivatives it is a chain of matrix products.
+On the paper's quadratics (d = 200, float64), the paper's learned update with random weights makes
+**{throughput[problem_steps_per_second]:,} problem-steps per second** (1000 problems × 500 steps). Counting only the
+arithmetic of the direction network, this is {throughput[gigaflops]:.1f} GFlop/s, or **{throughput[ratio]:.0%} of what
+the same machine reaches in a 2000×2000 float64 matrix product** ({throughput[matrix_product_gigaflops]:.1f} GFlop/s).
+The small network runs as arithmetic on whole channels, which XLA fuses into one loop over coordinates; hidden layers
+are never stored, and consecutive linear layers are merged. Derivatives use a chain of matrix products.
 
-## Paying only for what runs
+## Paying only for the steps taken
 
-{heavy_tails[problems]:,} problems with heavy-tailed stopping times (median {heavy_tails[median_stopping_time]:.0f},
-mean {heavy_tails[mean_stopping_time]:.0f}, longest {heavy_tails[longest_stopping_time]:,}): the evaluation takes
-**{heavy_tails[ratio]:.2f} ×** the time that the steps actually taken cost. A batch that waits for its slowest member
-would take {heavy_tails[ratio_of_a_batch_that_waits]:.1f} ×.
+On {heavy_tails[problems]:,} problems with heavy-tailed stopping times (median
+{heavy_tails[median_stopping_time]:.0f}, mean {heavy_tails[mean_stopping_time]:.0f}, longest
+{heavy_tails[longest_stopping_time]:,}), the evaluation takes **{heavy_tails[ratio]:.2f} ×** the time of the steps
+actually taken. A batch that waits for its slowest member would take
+{heavy_tails[ratio_of_a_batch_that_waits]:.1f} ×.
 
 ## Memory
 
-2000 problems of dimension 30 000 over 1000 steps: a peak of **{memory[peak_gib]:.2f} GiB**, of which the problems
-themselves are {memory[problems_gib]:.2f} GiB. It does not depend on the horizon.
+With 2000 problems of dimension 30,000 and 1000 steps, the peak is **{memory[peak_gib]:.2f} GiB**, of which the problems
+themselves take {memory[problems_gib]:.2f} GiB. The peak does not depend on the horizon.
 
 ## Scaling
 
-Gradient descent on quadratics in dimension 20 until solved:
+The table shows gradient descent on quadratics in dimension 20 until they are solved:
 
 | problems | seconds | µs per problem |
 |---:|---:|---:|
@@ -53,68 +54,70 @@ Gradient descent on quadratics in dimension 20 until solved:
 
 ## Classical methods in batches
 
-One device per core ({classical_speed[images][devices]}), on a small virtual machine shared with other work, which makes
-these numbers rough. Ours and the other method took turns: on LASSO in {classical_speed[lasso][rounds]} rounds, always
-on the same problems, so that the shortest time of each counts; on images in {classical_speed[images][rounds]} rounds
-with other problems each, so that the mean counts. In brackets the smallest and the largest ratio of a round.
+These numbers were measured with one device per core ({classical_speed[images][devices]}), on a small virtual machine
+shared with other work, so they are rough. Our method and the other one alternated. On LASSO there were
+{classical_speed[lasso][rounds]} rounds on the same problems, and the table has the shortest time of each method. On
+images there were {classical_speed[images][rounds]} rounds on different problems, and the table has the mean. The
+smallest and the largest ratio of a round are in parentheses.
 
-| | ours, ms each | on one device | the other, ms each | ratio | on one device | target |
+| | ours, ms per problem | on one device | the other, ms per problem | ratio | on one device | target |
 |---|---:|---:|---:|---:|---:|---:|
 {classical}
 
-FISTA with restart on {classical_speed[lasso][problems]} LASSO problems against a plain NumPy loop over problems
-({classical_speed[lasso][other_problems]} of them). The gradient is affine, so ours computes one per step, at the point
-where the criterion needs it, and extrapolates the other; the loop computes both. Mean
-steps {classical_speed[lasso][mean_stopping_time]:.0f} and {classical_speed[lasso][other_mean_steps]:.0f}.
+FISTA with restart on {classical_speed[lasso][problems]} LASSO problems is compared with a plain NumPy loop over
+{classical_speed[lasso][other_problems]} problems. The gradient is affine, so our implementation computes one gradient
+per step, at the point where the criterion needs it, and extrapolates the other; the loop computes both. The mean
+numbers of steps are {classical_speed[lasso][mean_stopping_time]:.0f} and
+{classical_speed[lasso][other_mean_steps]:.0f}.
 
-L-BFGS on {classical_speed[images][problems]} image problems against
-SciPy's L-BFGS-B with our jitted value and gradient ({classical_speed[images][other_problems]} of them); mean steps
-{classical_speed[images][mean_stopping_time]:.0f} and {classical_speed[images][other_mean_steps]:.0f}, with
-{classical_speed[images][blas_threads]} thread of OpenBLAS, the faster choice here.
+L-BFGS on {classical_speed[images][problems]} image problems is compared with SciPy's L-BFGS-B on
+{classical_speed[images][other_problems]} problems, with our compiled value and gradient. The mean numbers of steps are
+{classical_speed[images][mean_stopping_time]:.0f} and {classical_speed[images][other_mean_steps]:.0f}. OpenBLAS used
+{classical_speed[images][blas_threads]} thread, which was the faster choice.
 
 ## Certificates
 
-All certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals for the
-deployed algorithm on 1000 held-out problems): {certificates[first_seconds]:.2f} s the first time,
-{certificates[best_seconds]:.2f} s afterwards, on one core; the target was {certificates[target_seconds]:.0f} s.
+On one core, all certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals
+for the deployed algorithm on 1000 held-out problems) take {certificates[first_seconds]:.2f} s the first time and
+{certificates[best_seconds]:.2f} s afterwards; the target was {certificates[target_seconds]:.0f} s.
 
 ## Startup
 
-`import loa` takes {startup[import_loa]:.2f} s, using it (which imports JAX) {startup[import_loa_and_use_it]:.2f} s,
-`loa --help` {startup[loa_help]:.2f} s. The first evaluation of a new kind compiles, which takes seconds;
-later ones with the same shapes do not.
+`import loa` takes {startup[import_loa]:.2f} s, its first use (which imports JAX)
+{startup[import_loa_and_use_it]:.2f} s, and `loa --help` {startup[loa_help]:.2f} s. The first evaluation of
+a new kind compiles, which takes seconds; later ones with the same shapes do not.
 """
 
 
 BASELINES = """# Classical baselines
 
-Written by `benchmarks/report.py` from what `benchmarks/baselines.py` measured. Stopping times are in steps, on problems
-that tuning has not seen; unsolved problems count as the horizon. Draws differ from those of the reference points that
-were measured outside this project.
+This page is written by `benchmarks/report.py` from the measurements of `benchmarks/baselines.py`. Stopping times are in
+steps, on problems that were not used for tuning; unsolved problems count as the horizon. The reference points in the
+first table were measured outside this project, on different draws.
 
 | class | reference (measured elsewhere) |
 |---|---|
-| quadratics | CG 277, 100 % of 500; L-BFGS 1473 |
-| images | L-BFGS about 195, 100 % |
-| LASSO | FISTA with restart 214, 100 %; without 997 |
-| network | L-BFGS 88, 86 %; Adam 173, 50 % |
-| stochastic network | Adam 1300, 75 % at its best rate |
+| quadratics | CG 277, 100% of 500; L-BFGS 1473 |
+| images | L-BFGS about 195, 100% |
+| LASSO | FISTA with restart 214, 100%; without 997 |
+| network | L-BFGS 88, 86%; Adam 173, 50% |
+| stochastic network | Adam 1300, 75% at its best rate |
 """
 
 
 LEARNED = """# Learned algorithms
 
-Written by `benchmarks/report.py` from the provenance of the algorithms that ship with loa (`loa.provenance(name)`),
-each learned and measured by `loa train` on 2 shared cores, some timed anew by `benchmarks/measure_weights.py`. NAME is
-ours; NAME-paper has the paper's architecture and objective; NAME-unrolled is the same trained on over segments of ten
-steps. Test problems were not seen by learning; unsolved ones count as the horizon. Oracle calls are those for values,
-gradients, proximal mappings and stochastic gradients together; times are those of a whole batch divided by its size,
-and rough.
+This page is written by `benchmarks/report.py` from the provenance of the algorithms that ship with loa
+(`loa.provenance(name)`). `loa train` learned and measured them on 2 shared cores; some were timed again by
+`benchmarks/measure_weights.py`. NAME is ours; NAME-paper has the paper's architecture and objective; NAME-unrolled is
+NAME-paper after further training on segments of ten steps. Test problems were not used for learning; unsolved problems
+count as the horizon. Oracle calls are those for values, gradients, proximal mappings and stochastic gradients together.
+Times are those of a whole batch divided by its size, and are rough.
 """
 
 
 def learned_overview(names: list[str]) -> str:
-    """All of them at a glance, each beside the classical method that needs the fewest steps."""
+    """An overview of all algorithms, each beside the classical method that needs the fewest steps."""
     lines = ["| algorithm | mean | solved | best classical | minutes of learning |", "|---|---:|---:|---:|---:|"]
     for name in names:
         provenance = loa.provenance(name)
@@ -176,10 +179,10 @@ def baselines_table(numbers: dict) -> str:
 
 
 def gain_in_words(gain: list[float]) -> str:
-    """How many steps fewer a tuned method needs, per problem, on the same problems."""
+    """The mean difference in steps between a tuned method and another one on the same problems."""
     mean, low, high = gain
-    amount = f"{abs(mean):.4g} steps {'fewer' if mean > 0 else 'more'} (95 % interval {low:.4g} to {high:.4g})"
-    return amount if low > 0 or high < 0 else f"{amount}, which is no clear difference,"
+    amount = f"{abs(mean):.4g} steps {'fewer' if mean > 0 else 'more'} (95% interval {low:.4g} to {high:.4g})"
+    return amount if low > 0 or high < 0 else f"{amount}, which is not a clear difference,"
 
 
 def mini_batches_table(numbers: dict) -> str:
@@ -191,10 +194,10 @@ def mini_batches_table(numbers: dict) -> str:
     lines = [
         "## How mini-batches are drawn",
         "",
-        "The paper's randomness is drawn anew for every step, and so are our mini-batches. Going through the data in",
-        f"shuffled passes takes {lower:.0%} fewer steps. The start, one draw that all problems share, matters as much.",
-        f"So both have to be known to compare numbers of Adam(0.02); here on {numbers['problems']} problems, at most",
-        f"{numbers['horizon']} steps:",
+        "The paper draws new randomness for every step, and we draw new mini-batches accordingly. Going through the",
+        f"data in shuffled passes takes {lower:.0%} fewer steps. The start, one draw that all problems share, matters",
+        "equally. A comparison of numbers for Adam(0.02) therefore has to state both. The table has the results on",
+        f"{numbers['problems']} problems, with at most {numbers['horizon']} steps:",
         "",
         "| seed of the start | mini-batches | mean | solved |",
         "|---:|---|---:|---:|",
@@ -207,13 +210,15 @@ def mini_batches_table(numbers: dict) -> str:
 
 OVERFITTING = """## The paper's network
 
-The same with the architecture of the paper's experiment on network training (appendix K), from the same start, with the
-same number of training steps, on more and more problems. Each is trained on the problems it has seen and the best
-point is chosen on them. "Certified" is what loa promises of the mean: of the algorithm itself from held-out problems,
-and of a posterior, on a support around it, from posterior problems, with a prior from those that were seen.
+This table repeats the example with the architecture of the paper's experiment on network training (appendix K), with
+the same initial weights and the same number of training steps, for increasing numbers of training problems. The best
+point is chosen on the training problems. "Certified" columns have the certified bounds on the mean: for the algorithm
+itself from held-out problems, and for a posterior on a support around it from posterior problems, with a prior from the
+training problems.
 
-A network that treats coordinates much alike hardly memorizes, unlike the matrix above: from three problems it learns
-little, of them as of others, and it does better on new problems the more it has seen. The certificates follow.
+Unlike the matrix above, a network that treats all coordinates in nearly the same way hardly memorizes problems. From
+three problems it learns little, whether about these or about others, and it performs better on new problems the more
+problems it is trained on. The certificates show the same.
 """
 
 
@@ -222,10 +227,10 @@ def overfitting_table(numbers: dict) -> str:
     lines = [
         OVERFITTING,
         f"{numbers['steps']:,} steps of training; at most {numbers['cap']:.0f} iterations; 250 new problems;",
-        f"certificates of confidence {numbers['confidence']:.0%} from {numbers['held_out']} held-out and "
+        f"certificates with confidence {numbers['confidence']:.0%} from {numbers['held_out']} held-out and "
         f"{numbers['posterior']} posterior problems; a support of {numbers['support']} points.",
         "",
-        "| seen | mean on them | solved | mean on new ones | solved | certified, held-out | certified, posterior |",
+        "| trained on | mean on these | solved | mean on new | solved | certified, held-out | certified, posterior |",
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for run in numbers["runs"]:

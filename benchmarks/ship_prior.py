@@ -13,8 +13,11 @@ import jax
 
 import loa
 from loa.algorithms.algorithm import Stack
+from loa.experiments.experiment import Preset
+from loa.problems.role import Role
 from loa.run.prior import WeightedPrior, sample_prior
 from loa.storage.provenance import commit, versions
+from loa.storage.saved_algorithms import SUFFIX
 
 PRIORS = Path(loa.__file__).parent / "weights" / "priors"
 CANDIDATES = 20
@@ -25,12 +28,12 @@ def main() -> None:
     PRIORS.mkdir(exist_ok=True)
     for name in sys.argv[1:]:
         experiment = loa.experiments.get(name)
-        recipe = dataclasses.replace(experiment.prior, candidates=min(CANDIDATES, experiment.prior.candidates))
-        experiment = dataclasses.replace(experiment, prior=recipe)
-        problems = experiment.draw("prior", SEED, optimal_losses=True)
+        few = Preset(candidates=min(CANDIDATES, experiment.recipe.prior.candidates))
+        experiment = dataclasses.replace(experiment, recipe=experiment.recipe.at(few))
+        problems = experiment.draw(Role.prior, SEED, optimal_losses=True)
         stack, lam = sample_prior(experiment, loa.load(name), problems, jax.random.key(SEED))
         origin = {"experiment": name, "seed": SEED, "sizes": dict(experiment.sizes), "commit": commit()}
-        path = PRIORS / f"{name}.eqx"
+        path = PRIORS / f"{name}{SUFFIX}"
         WeightedPrior(Stack(stack.algorithms, stack.weights), lam).save(path, origin | {"versions": versions()})
         print(f"wrote {len(stack)} candidates to {path}, {path.stat().st_size} bytes", flush=True)
 

@@ -13,6 +13,7 @@ import loa
 from loa.algorithms.lbfgs import Memory
 from loa.algorithms.line_search import Found
 from loa.problems.oracle import Calls
+from loa.trajectory import walk
 
 KEY = jax.random.key(11)
 
@@ -125,7 +126,7 @@ def start(problem_class, seed=0):
 
 def start_key(index):
     """What a start is drawn with on problem number `index` in `loa.trajectories` and `loa.evaluate`, under `KEY`."""
-    return jax.random.fold_in(loa.kernels.trajectory_key(KEY, index, 0), 0)
+    return walk.start_key(walk.trajectory_key(KEY, index))
 
 
 def gradient_of(problem_class, problem):
@@ -477,6 +478,7 @@ ALGORITHMS = {
     "heavy ball": loa.HeavyBall(0.05, 0.5),
     "nesterov": loa.NesterovAcceleratedGradient(0.05),
     "nesterov, strongly convex": loa.NesterovAcceleratedGradient(0.05, momentum=0.5),
+    "barzilai-borwein": loa.BarzilaiBorwein(),
     "proximal gradient": loa.ProximalGradient(),
     "fista": loa.FISTA(),
     "fista without restart": loa.FISTA(restart=False),

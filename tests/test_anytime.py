@@ -15,7 +15,7 @@ GOALS = {
     "mean": (c.Mean("x", 1.0), samples("stopping time", 80, LARGEST, seed=20)[0], REGIMES["stopping time"][1]),
     "probability": (c.Probability("x"), UNIFORM < 0.9, 0.9),
     "rare failures": (c.Probability("x"), UNIFORM < 0.999, 0.999),
-    "tail": (c.Tail("x", 0.7), UNIFORM, 0.3),
+    "tail": (c.Tail("x", 0.7, cap=None), UNIFORM, 0.3),
     "cvar": (c.CVaR("x", 0.8, 0.75, 1.0), UNIFORM, 0.9),
 }
 """A goal, streams of values, and the truth."""
@@ -166,9 +166,9 @@ def test_progress_is_told(capsys):
         (lambda goal, new: c.certify_until(goal, new(), within=-1.0), "within must be positive"),
         (lambda goal, new: c.certify_until(goal, new(), within=0.1, largest=0), "largest must be a whole number"),
         (lambda goal, new: c.certify_until(goal, new(), within=0.1, confidence=95), "confidence must lie strictly"),
-        (lambda goal, new: c.certify_until(goal, [], within=0.1), "nothing to certify yet"),
-        (lambda goal, new: c.certify_until(c.Quantile("x", 0.5), new(), within=0.1), "no any-time bound for Quantile"),
-        (lambda goal, new: c.certify_until(goal, [(np.arange(3), [1.0, 2.0])], within=0.1), "every problem counts"),
+        (lambda goal, new: c.certify_until(goal, [], within=0.1), "nothing can be certified yet"),
+        (lambda goal, new: c.certify_until(c.Quantile("x", 0.5, cap=1.0), new(), within=0.1), "no any-time bound"),
+        (lambda goal, new: c.certify_until(goal, [(np.arange(3), [1.0, 2.0])], within=0.1), "value for every problem"),
         (lambda goal, new: c.certify_until(goal, [(np.arange(1), [501.0])], within=0.1), "must not exceed the cap"),
         (
             lambda goal, new: c.certify_until(goal, [(np.arange(2), [1.0, 2.0])] * 2, within=0.1),

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,48 @@ def test_nothing_of_loa_is_imported_dynamically(path):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
             assert called.split(".")[-1] not in ("import_module", "__import__"), f"{path}:{node.lineno}"
+
+
+def module_name(path):
+    return path.relative_to(SOURCE).with_suffix("").as_posix().removesuffix("/__init__")
+
+
+MODULES = {module_name(path): path for path in SOURCE.rglob("*.py")}
+
+
+def run_time_nodes(node):
+    """Everything in a module, except what is there for type checkers only."""
+    for child in ast.iter_child_nodes(node):
+        if not (isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"):
+            yield child
+            yield from run_time_nodes(child)
+
+
+def imported_modules(path):
+    """Modules of loa that a module imports, at its head or inside of functions."""
+    package = ("loa", *path.relative_to(SOURCE).parts[:-1])
+    for node in run_time_nodes(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) - node.level + 1], node.module] if node.level else [node.module]
+            names = [".".join([*filter(None, base), alias.name]) for alias in node.names]
+        for room, *inner in (name.split(".") for name in names):
+            whole, outer = "/".join(inner), "/".join(inner[:-1])
+            if room == "loa":
+                yield whole if whole in MODULES else outer
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """An import inside of a function hides a circle from Python, but not from a reader."""
+    graph = {name: set(imported_modules(path)) - {name} for name, path in MODULES.items()}
+    assert "trajectory/walk" in graph["trajectory/kernels"], "imports at the head of a module are found"
+    assert "storage/saved_algorithms" in graph["cli"], "imports inside of functions are found"
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"these modules import each other in a circle: {' <- '.join(error.args[1])}")
 
 
 def test_files_stay_small_and_are_named_for_what_they_are():

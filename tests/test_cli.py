@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from loa.storage.saved_algorithms import SUFFIX
+
 
 def loa(*arguments, **options):
     command = [sys.executable, "-m", "loa", *map(str, arguments)]
@@ -31,9 +33,9 @@ def test_help_and_list():
 def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
-        "algorithm.eqx", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "functionals.png",
-        "performance.nc", "prior.eqx", "profile.png", "report.html", "summary.json", "trajectories.pdf",
-        "trajectories.png",
+        f"algorithm{SUFFIX}", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "functionals.png",
+        "performance.nc", "plan.json", f"prior{SUFFIX}", "profile.png", "report.html", "summary.json",
+        "trajectories.pdf", "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
 
@@ -99,15 +101,16 @@ def test_shipped_algorithms_are_compared_by_name():
 def test_an_unknown_way_of_learning_is_one_sentence(command):
     refused = loa(command, "lasso", "--how", "magic")
     assert refused.returncode == 1
-    assert refused.stderr == "loa: lasso cannot be learned as 'magic'; there are loa, paper.\n"
+    assert refused.stderr == "loa: lasso has no recipe 'magic'; available: loa, paper.\n"
 
 
 def test_a_file_that_is_no_checkpoint_is_one_sentence(tmp_path):
     (tmp_path / "lasso.checkpoint").write_bytes(b"\x00\x01")
-    options = ("--how", "paper", "--effort", 0.001, "--out", tmp_path / "lasso.eqx", "--resume")
+    options = ("--how", "paper", "--effort", 0.001, "--out", tmp_path / f"lasso{SUFFIX}", "--resume")
     refused = loa("train", "lasso", *options)
     assert refused.returncode == 1
-    assert refused.stderr == f"loa: {tmp_path}/lasso.checkpoint is not a whole checkpoint: delete it to begin anew.\n"
+    assert "lasso.checkpoint is not a whole checkpoint: delete it to start from the beginning.\n" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
 
 
 def test_compare_names_what_is_missing():
@@ -162,7 +165,7 @@ def test_photographs_are_for_images_only(folder):
 def test_training_names_what_it_cannot_do(tmp_path):
     (tmp_path / "lasso.checkpoint").touch()
     for arguments, sentence in (
-        (("quadratics", "--how", "magic"), "quadratics cannot be learned as 'magic'; there are loa, paper, "),
+        (("quadratics", "--how", "magic"), "quadratics has no recipe 'magic'; available: loa, paper, "),
         (("lasso",), "lasso.checkpoint holds an interrupted training; add --resume"),
     ):
         done = loa("train", *arguments, cwd=tmp_path)
@@ -216,7 +219,7 @@ def own(tmp_path_factory):
 
 def test_an_interrupted_run_says_how_to_go_on_and_does(own):
     place, error, again, resumed = own
-    assert "loa: interrupted; `loa run bowls.py --resume` goes on from here." in error
+    assert "loa: interrupted; `loa run bowls.py --resume` continues from here." in error
     assert again.returncode == 1
     assert again.stderr.startswith("loa: runs/bowls holds an interrupted run; add --resume")
     assert resumed.returncode == 0, resumed.stderr
@@ -244,7 +247,7 @@ def test_a_report_needs_a_run(tmp_path):
 def test_what_cannot_be_run_is_one_sentence(tmp_path):
     for arguments, sentence in (
         (("missing.py",), "loa: there is no file missing.py."),
-        (("lasso", "--preset", "fast"), "loa: there is no preset 'fast'; there are quick, paper."),
+        (("lasso", "--preset", "fast"), "loa: there is no preset 'fast'; there are quick, paper, pretrained."),
         (("lasso", "--images", tmp_path), "loa: --images is for the experiment images"),
     ):
         refused = loa("run", *arguments, cwd=tmp_path)

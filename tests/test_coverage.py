@@ -227,9 +227,9 @@ def test_occam_for_every_goal_at_twenty_problems(rare):
     goals = {
         c.Mean("failed", 1.0): lambda bound: bound < truth,
         c.Probability("solved"): lambda bound: bound > 1 - truth,
-        c.Tail("failed", 0.5): lambda bound: bound < truth,
-        c.Quantile("failed", 1 - truth + 0.01): lambda bound: bound < 1,
-        c.Distribution("failed"): lambda bound: bound < (0 if truth < 0.5 else 1),
+        c.Tail("failed", 0.5, cap=1.0): lambda bound: bound < truth,
+        c.Quantile("failed", 1 - truth + 0.01, cap=None): lambda bound: bound < 1,
+        c.Distribution("failed", cap=None): lambda bound: bound < (0 if truth < 0.5 else 1),
     }
     best = [sample[:, sample.mean(axis=0).argmin()] for sample in values]
     for goal, misses in goals.items():
@@ -413,7 +413,11 @@ def test_pairs(num_problems):
 def test_what_a_plan_certifies_holds_together():
     """Time, success and its tail with 90 % together; each with 90 % for itself is caught."""
     rng = np.random.default_rng(11)
-    goals = {"time": c.Mean("time", 1.0), "tail": c.Tail("time", 0.7), "half": c.Quantile("time", 0.5)}
+    goals = {
+        "time": c.Mean("time", 1.0),
+        "tail": c.Tail("time", 0.7, cap=None),
+        "half": c.Quantile("time", 0.5, cap=None),
+    }
     truths = np.array([0.5, 0.3, 0.5])
     plan = c.Plan(goals, confidence=0.9)
     together, apart = [], []

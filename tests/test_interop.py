@@ -142,11 +142,11 @@ def test_what_scipy_asks_for_in_vain_is_told():
         minimize(rosen, START, jac=rosen_der, method=method, options=dict(maxcor=5))
     with pytest.raises(ValueError, match=r"must have the shape of x, \(3,\), got \(2,\)"):
         minimize(rosen, START, jac=lambda x: x[:2], method=method)
-    with pytest.raises(MissingOracle, match="has no smoothness constant: use an algorithm that does not ask"):
+    with pytest.raises(MissingOracle, match="has no smoothness constant: use an algorithm that does not need"):
         minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.NesterovAcceleratedGradient()))
-    with pytest.raises(MissingOracle, match="has no regularization, for which this algorithm asks"):
+    with pytest.raises(MissingOracle, match="this algorithm needs regularization, which"):
         minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.load("images")))
-    with pytest.raises(TypeError, match="inside of a loop or branch of JAX"):
+    with pytest.raises(TypeError, match="inside a loop or branch of JAX"):
         minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.from_optax(optax.lbfgs())))
 
 
@@ -219,7 +219,7 @@ def test_what_optax_must_be_told_is_said():
     state = search.init(x)
     with pytest.raises(ValueError, match="needs the parameters"):
         search.update(x, state)
-    with pytest.raises(ValueError, match=r"LBFGS asks for more than the gradient where it is: call update\(…, value"):
+    with pytest.raises(ValueError, match=r"LBFGS needs more than the gradient at this point: call update\(…, value"):
         search.update(x, state, x)
     with pytest.raises(ValueError, match=r"call update\(…, value_fn=…\)"):
         search.update(x, state, x, value=1.0)
@@ -346,7 +346,7 @@ def test_torch_without_a_closure_is_told_when_one_is_needed(torch):
     parameters = torch_point(torch)
     optimizer = loa.torch_optimizer(loa.LBFGS())(parameters)
     torch_closure(torch, optimizer, parameters)()
-    with pytest.raises(ValueError, match="LBFGS asks for more than the gradient where it is: call step"):
+    with pytest.raises(ValueError, match="LBFGS needs more than the gradient at this point: call step"):
         optimizer.step()
     np.testing.assert_array_equal(torch_numbers(torch, parameters), START)
     loa.torch_optimizer(loa.SGD(0.001))(parameters).step()

@@ -11,9 +11,9 @@ import pytest
 from classes import Backtracking, Bowls, DictBowls, LeastSquares, Noisy
 
 import loa
-from loa.problems.problem_class import seen_from
+from loa.problems.remembered import remembered
 from loa.trajectory import engine
-from loa.trajectory.kernels import trajectory_key
+from loa.trajectory.walk import trajectory_key
 
 KEY = jax.random.key(7)
 FUNCTIONALS = (
@@ -280,7 +280,7 @@ def test_what_is_asked_inside_of_a_branch_stays_there():
 
     @jax.jit
     def asked(x):
-        there = seen_from(problem_class, x, problem)
+        there = remembered(problem_class, x, problem)
         inside = jax.lax.cond(x[0] > 0, lambda: there.loss(x, problem) + there.gradient(x, problem)[0], lambda: 0.0)
         return inside, there.loss(x, problem), there.gradient(x, problem)
 

@@ -11,7 +11,17 @@ import pytest
 from classes import Bowls
 
 import loa
-from loa.learning import Imitation, OneStepContraction, OverSegments, langevin_support, mode, posterior_on, prior_on
+from loa.certificates import choose_lambda
+from loa.learning import (
+    Imitation,
+    OneStepContraction,
+    OverSegments,
+    lambda_on,
+    langevin_support,
+    mode,
+    posterior_on,
+    prior_on,
+)
 from loa.learning.checks import Check, History
 from loa.learning.langevin import _Noise, _noise
 from loa.learning.learner import Tally
@@ -361,6 +371,20 @@ def test_neighbours_of_an_algorithm_that_violates_the_constraint_are_compared_wi
     never = loa.Indicator("never", lambda tau: tau < 0)
     options = dict(key=KEY, size=8, chains=8, thinning=1, constraint=never, **SETTING)
     assert len(langevin_support(trained.algorithm, BOWLS, BOWLS.draw(KEY, 4), **options).stack) == 8
+
+
+def test_one_rule_chooses_lambda_for_every_functional(support):
+    """The λ that is best for the divergence and the failure probability anticipated, under the weights of the prior."""
+    times, rates = np.random.default_rng(1).uniform(0, (300.0, 1.0), (12, 40, 2)).transpose(2, 0, 1)[..., None]
+    prior = prior_on(support, times, cap=300.0, num_posterior=100)
+    assert prior.lam == choose_lambda(times[..., 0].T, 0.5, 100, 0.05, 300.0)
+    options = dict(num_posterior=100, failure_probability=0.001, anticipated_divergence=5.0)
+    careful = prior_on(support, times, cap=300.0, **options).lam
+    assert careful == choose_lambda(times[..., 0].T, 5.0, 100, 0.001, 300.0) != prior.lam
+    other = lambda_on(prior.stack, rates, cap=1.0, **options)
+    assert other == choose_lambda(rates[..., 0].T, 5.0, 100, 0.001, 1.0, prior.stack.weights)
+    with pytest.raises(ValueError, match="no weights"):
+        lambda_on(support, rates, cap=1.0, num_posterior=100)
 
 
 def test_prior_and_posterior_are_gibbs_distributions(support):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from loa import certificates as c
 from loa.statistics import measures
 
 RNG = np.random.default_rng(5)
@@ -35,6 +36,22 @@ def test_quantile_is_the_smallest_value_that_reaches_the_level(count, percent):
     ordered = np.unique(values)
     reached = [value for value in ordered if 100 * (values <= value).sum() >= percent * count]
     assert float(measures.quantile(values, percent / 100)) == min(reached)
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000])
+def test_every_room_has_the_same_quantile(count):
+    """Measures, goals, thresholds and verdicts: 0.07 · 100 is larger than 7 in binary, but the rank is 7."""
+    values = RNG.permutation(np.arange(1.0, count + 1))
+    for percent in (7, 29, 57, 95):
+        level, expected = percent / 100, float(-(-percent * count // 100))
+        certificate = c.Quantile("x", level, cap=2.0 * count).certify(values, 0.9)
+        assert float(measures.quantile(values, level)) == expected
+        assert certificate.empirical == expected
+        assert c.cvar_threshold(values, level, 2.0 * count) == expected
+        assert certificate.verify(values + 0.5).fresh == expected + 0.5
+        cvar = c.CVaR("x", level, 1.0, 2.0 * count).certify(values, 0.9)
+        assert cvar.empirical == pytest.approx(float(measures.cvar(values, level)), rel=1e-12)
+        assert cvar.verify(values + 0.5).fresh == pytest.approx(cvar.empirical + 0.5, rel=1e-12)
 
 
 def test_cvar_is_the_mean_of_the_worst():
@@ -115,12 +132,12 @@ def test_an_estimate_is_a_float():
     [
         (lambda: measures.mean([]), "not empty"),
         (lambda: measures.mean([1.0, np.nan]), "must not be NaN"),
-        (lambda: measures.mean([1.0], confidence=1.5), "confidence must lie between 0 and 1, got 1.5"),
+        (lambda: measures.mean([1.0], confidence=1.5), "confidence must lie strictly between 0 and 1, got 1.5"),
         (lambda: measures.probability([0.0, 0.5]), "values 0 and 1 only"),
-        (lambda: measures.quantile([1.0], 1.0), "level must lie between 0 and 1, got 1.0"),
-        (lambda: measures.cvar([1.0], 0.0), "level must lie between 0 and 1"),
-        (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "2 non-negative numbers that sum to one"),
-        (lambda: measures.performance(np.ones((2, 3)), [1.0]), "2 non-negative numbers"),
+        (lambda: measures.quantile([1.0], 1.0), "level must lie strictly between 0 and 1, got 1.0"),
+        (lambda: measures.cvar([1.0], 0.0), "level must lie strictly between 0 and 1"),
+        (lambda: measures.performance(np.ones((2, 3)), [0.5, 0.6]), "weights must sum to one, but the sum is 1.1"),
+        (lambda: measures.performance(np.ones((2, 3)), [1.0]), "weights must be 2 probabilities, one per candidate"),
     ],
 )
 def test_bad_input_gets_a_sentence(call, sentence):

@@ -16,6 +16,7 @@ from loa.problems import image_operators as operators
 from loa.problems import photographs
 from loa.problems.network_training import _without_replacement
 from loa.problems.problem_class import MissingOracle
+from loa.storage.checkpoint import Checkpoint
 from loa.trajectory import optimal_losses as optimal
 
 SMALL = (24, 18)
@@ -576,7 +577,7 @@ def lasso_cached(own_cache, monkeypatch):
     found = loa.optimal_losses(lasso, problems)
     solve, solved = optimal._solve, []
     monkeypatch.setattr(optimal, "_solve", lambda *arguments: solved.append(1) or solve(*arguments))
-    assert len(list(own_cache.glob("*.npz"))) == 2
+    assert len(list(own_cache.glob("*.cached"))) == 2
     return lasso, problems, found, solved
 
 
@@ -601,8 +602,8 @@ def test_other_problems_are_not_confused(lasso_cached):
 @pytest.mark.parametrize("damage", ["truncated", "one bit", "empty", "not finite", "wrong shape", "inaccurate"])
 def test_a_damaged_cache_is_not_trusted(lasso_cached, own_cache, damage):
     lasso, problems, found, solved = lasso_cached
-    for path in own_cache.glob("*.npz"):
-        content = bytearray(path.read_bytes())
+    for path in own_cache.glob("*.cached"):
+        content, checkpoint = bytearray(path.read_bytes()), Checkpoint(path, path.stem)
         if damage == "truncated":
             path.write_bytes(content[: len(content) // 2])
         elif damage == "one bit":
@@ -611,12 +612,60 @@ def test_a_damaged_cache_is_not_trusted(lasso_cached, own_cache, damage):
         elif damage == "empty":
             path.write_bytes(b"")
         elif damage == "not finite":
-            np.savez(path, loss=np.full(16, np.nan), error=np.zeros(16))
+            checkpoint.save(optimal.OptimalLosses(np.full(16, np.nan), np.zeros(16)), {})
         elif damage == "wrong shape":
-            np.savez(path, loss=np.zeros(3), error=np.zeros(3))
+            checkpoint.save(optimal.OptimalLosses(np.zeros(3), np.zeros(3)), {})
         else:
-            np.savez(path, loss=np.ones(16), error=np.ones(16))
+            checkpoint.save(optimal.OptimalLosses(np.ones(16), np.ones(16)), {})
+        path.chmod(0o600)
     np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
+    assert len(solved) == 2
+
+
+def test_losses_that_somebody_shifted_in_the_cache_are_computed_again(lasso_cached, own_cache):
+    lasso, problems, found, solved = lasso_cached
+    for path in own_cache.glob("*.cached"):
+        content = path.read_bytes()
+        start = content.index(b"NUMPY") - 1 + 128
+        shifted = np.frombuffer(content[start : start + 128]) - 5.0
+        path.write_bytes(content[:start] + shifted.tobytes() + content[start + 128 :])
+    np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
+    assert len(solved) == 2
+
+
+def test_a_file_of_the_cache_under_another_name_is_not_used(lasso_cached, own_cache):
+    lasso, problems, found, solved = lasso_cached
+    first, second = own_cache.glob("*.cached")
+    second.write_bytes(first.read_bytes())
+    np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
+    assert len(solved) == 1
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702])
+def test_a_cache_that_others_can_write_to_is_not_used(lasso_cached, own_cache, mode):
+    lasso, problems, _, solved = lasso_cached
+    own_cache.chmod(mode)
+    with pytest.warns(UserWarning, match="can be written to by other users and is not used: run chmod go-w") as seen:
+        loa.optimal_losses(lasso, problems)
+    assert (len(solved), len(seen)) == (2, 1)
+
+
+def test_a_file_of_the_cache_that_others_can_write_to_is_replaced(lasso_cached, own_cache):
+    lasso, problems, found, solved = lasso_cached
+    changed = next(iter(own_cache.glob("*.cached")))
+    Checkpoint(changed, changed.stem).save(optimal.OptimalLosses(np.ones(16), np.zeros(16)), {})
+    changed.chmod(0o666)
+    with pytest.warns(UserWarning, match="cached can be written to by other users and was ignored"):
+        np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
+    np.testing.assert_array_equal(loa.optimal_losses(lasso, problems).loss, found.loss)
+    assert len(solved) == 1
+
+
+def test_a_cache_that_belongs_to_somebody_else_is_not_used(lasso_cached, own_cache, monkeypatch):
+    lasso, problems, _, solved = lasso_cached
+    monkeypatch.setattr("os.geteuid", lambda: own_cache.stat().st_uid + 1)
+    with pytest.warns(UserWarning, match="is not used"):
+        loa.optimal_losses(lasso, problems)
     assert len(solved) == 2
 
 

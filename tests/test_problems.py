@@ -1,5 +1,9 @@
 """Problem classes, oracles and criteria."""
 
+from collections.abc import Callable
+from typing import ClassVar
+
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +11,8 @@ import pytest
 from classes import Bowls, LeastSquares
 
 import loa
+from loa.problems.problem_class import OPTIONAL, MissingOracle
+from loa.problems.remembered import remembered
 
 KEY = jax.random.key(4)
 
@@ -141,3 +147,135 @@ def test_a_gap_of_ones_own_can_be_the_criterion():
     assert not loa.gap_below(1e-3)(problem_class, jnp.asarray(0.0), problem), "the loss is 0 there, but not its gap"
     assert loa.gap_below(1e-3)(problem_class, jnp.asarray(0.5), problem)
     assert loa.gap_below(0.6, gap=loa.gaps.distance)(problem_class, jnp.asarray(0.0), problem)
+
+
+class Everything(Bowls):
+    """A class that says all that a class can say, and more."""
+
+    finite: ClassVar[bool] = True
+    affine_gradient: ClassVar[bool] = True
+    shift: float = 3.0
+
+    def smooth(self, x, problem):
+        return self.loss(x, problem) + 1.0
+
+    def gradient(self, x, problem):
+        return problem * x + 10.0
+
+    def value_and_gradient(self, x, problem):
+        return self.loss(x, problem), self.gradient(x, problem)
+
+    def prox(self, x, step_size, problem):
+        return x + step_size
+
+    def stochastic_loss(self, x, problem, key):
+        return self.loss(x, problem) + 2.0
+
+    def optimal_accuracy(self, problem):
+        return 0.5
+
+    def own(self, x):
+        return x + self.shift
+
+
+SOME = ("smoothness", "optimal_loss", "solution")
+
+
+@pytest.mark.parametrize("method", OPTIONAL)
+def test_a_class_has_what_it_defines(method):
+    assert Everything().has(method)
+    assert Bowls().has(method) == (method in SOME)
+    assert not loa.FromFunctions(sample_bowl, bowl, start=jnp.ones(3)).has(method)
+    assert not loa.FromInstances(jnp.arange(5.0), lambda x, a: (x - a) ** 2, start=0.0).has(method)
+
+
+def test_every_method_with_a_default_is_optional():
+    given = {"sample", "loss", "start", "draw", "has"}
+    methods = {name for name, value in vars(loa.ProblemClass).items() if callable(value) and not name.startswith("_")}
+    assert methods - given == set(OPTIONAL)
+
+
+def test_a_method_may_be_a_field_that_is_absent():
+    class Given(Bowls):
+        prox: Callable | None = eqx.field(static=True, default=None)  # pyright: ignore
+
+    assert not Given().has("prox")
+    assert Given(prox=lambda x, step_size, problem: x).has("prox")
+
+
+@pytest.mark.parametrize("name", ["loss", "hessian", "_missing"])
+def test_what_is_not_an_optional_method_is_refused(name):
+    with pytest.raises(
+        ValueError, match=f"'{name}' is not an optional method of a problem class; these are gradient, "
+    ):
+        Bowls().has(name)
+
+
+def test_a_class_that_remembers_is_otherwise_the_same():
+    """Every attribute is that of the class, but for loss and gradient."""
+    problem_class = Everything()
+    x, problem = jnp.ones(4), problem_class.sample(KEY)
+    there = remembered(problem_class, x, problem)
+    assert isinstance(there, loa.ProblemClass)
+    own = {"loss", "gradient", "value_and_gradient", "sample", "start"}
+    names = {name for name in dir(problem_class) if not name.startswith("_")} - own
+    assert {"own", "shift", "finite", "affine_gradient", "has", *OPTIONAL} - own <= names
+    for name in (*names, "_missing"):
+        assert getattr(there, name) == getattr(problem_class, name), name
+    np.testing.assert_array_equal(there.sample(KEY), problem)
+    np.testing.assert_array_equal(there.start(problem, KEY), problem_class.start(problem, KEY))
+    np.testing.assert_array_equal(there.loss(2 * x, problem), problem_class.loss(2 * x, problem))
+    np.testing.assert_array_equal(there.gradient(2 * x, problem), problem_class.gradient(2 * x, problem))
+    with pytest.raises(MissingOracle, match="Bowls has no prox"):
+        remembered(Bowls(), x, problem).prox(x, 0.1, problem)
+
+
+def test_what_is_remembered_is_used_under_all_transformations():
+    """Wrong numbers come out wherever this point of this problem is asked for, and nowhere else."""
+    wrong = (jnp.asarray(-7.0), jnp.full(4, -8.0))
+
+    @jax.jit
+    @jax.vmap
+    def asked(x, problem):
+        there = remembered(Bowls(), x, problem, wrong)
+        inside = jax.lax.fori_loop(0, 2, lambda _, total: total + there.loss(x, problem), 0.0)
+        derivative = jax.grad(lambda y: there.loss(y, problem))(x)
+        return inside, there.gradient(x, problem), there.value_and_gradient(x, problem)[1], derivative
+
+    problems = Bowls().draw(KEY, 3)
+    x = jnp.ones((3, 4))
+    inside, gradient, both, derivative = asked(x, problems)
+    np.testing.assert_array_equal(inside, [-14.0] * 3)
+    np.testing.assert_array_equal(gradient, np.full((3, 4), -8.0))
+    np.testing.assert_array_equal(both, gradient)
+    np.testing.assert_allclose(derivative, problems * x, err_msg="a point to differentiate at is another point")
+
+
+class Iterated(Bowls):
+    """A loss with a loop that JAX cannot differentiate backwards."""
+
+    def loss(self, x, problem):
+        return 0.5 * jax.lax.while_loop(lambda y: y > 1e6, lambda y: y / 2, jnp.sum(problem * x**2))
+
+
+class RandomSearch(loa.Algorithm):
+    """An algorithm that asks for values only."""
+
+    def init(self, oracle, x0):
+        return x0
+
+    def step(self, oracle, state, key):
+        trial = 0.9 * state + 0.01 * jax.random.normal(key, state.shape)
+        return jnp.where(oracle.value(trial) < oracle.value(state), trial, state)
+
+
+def test_a_loss_without_a_derivative_is_for_algorithms_that_ask_for_values():
+    problems = Iterated().draw(KEY, 5)
+    options = dict(criterion=loa.loss_below(1e-3), horizon=200, key=KEY)
+    searched = loa.evaluate(RandomSearch(), Iterated(), problems, **options)
+    np.testing.assert_array_equal(
+        searched["stopping_time"], loa.evaluate(RandomSearch(), Bowls(), problems, **options)["stopping_time"]
+    )
+    assert (searched.outcome == "solved").all()
+    with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
+        loa.evaluate(loa.GradientDescent(0.5), Iterated(), problems, **options)

@@ -80,7 +80,7 @@ def test_every_claim_holds(seed):
 def test_a_wrong_claim_is_noticed():
     """The check of the claims can fail: with the paper's criterion at another tolerance it does."""
     setting = loa.experiments.get("running-example")
-    wrong = dataclasses.replace(setting, criterion=loa.distance_below(2e-3))
+    wrong = dataclasses.replace(setting, task=dataclasses.replace(setting.task, criterion=loa.distance_below(2e-3)))
     claims = running_example.measured_claims(wrong, jax.random.key(0))
     assert not all(claim.holds for claim in claims)
 
@@ -94,7 +94,7 @@ def test_the_outliers_of_the_paper():
 
 def test_learning_beats_the_classical_steps():
     setting = loa.experiments.get("running-example")
-    learned = setting.learned["loa"](Lesson(setting, seed=5))
+    learned = setting.recipe.learned["loa"](Lesson(setting, seed=5))
     problems = setting.problem_class.draw(jax.random.key(6), 20_000)
 
     def mean_time(algorithm):

@@ -9,6 +9,7 @@ from .algorithms.adam import Adam as Adam
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
+from .algorithms.barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .algorithms.fista import FISTA as FISTA
 from .algorithms.from_optax import from_optax as from_optax

@@ -41,16 +41,16 @@ def list_experiments() -> None:
 @app.command()
 def run(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment (see `loa list`), or a file with your own.")],
-    preset: Annotated[str, typer.Option(help="quick, or paper for the sizes of the paper.")] = "quick",
+    preset: Annotated[str, typer.Option(help="quick, or paper for full size.")] = "quick",
     pretrained: Annotated[
-        bool, typer.Option("--pretrained", help="Begin with the weights that ship with loa, at the paper's sizes.")
+        bool, typer.Option("--pretrained", help="Use the weights that ship with loa, with a preset of their own.")
     ] = False,
     how: Annotated[
         str, typer.Option(help="Which algorithm: ours, or paper for the one with its architecture.")
     ] = "loa",
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT if not given.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an interrupted run in that directory.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in that directory.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that directory.")] = False,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
 ) -> None:
@@ -66,11 +66,11 @@ def run(
 
     console = Console(highlight=False, soft_wrap=True)
     try:
-        at_size = setting if pretrained else setting.at(preset)
-        order = Order(at_size, "paper" if pretrained else preset, seed, pretrained, _command(), how)
+        preset = "pretrained" if pretrained else preset
+        order = Order(setting.at(preset), preset, seed, _command(), how)
         _run(order, directory, resume, overwrite, console)
     except KeyboardInterrupt:
-        _fail(f"interrupted; `{_command()} --resume` goes on from here.")
+        _fail(f"interrupted; `{_command()} --resume` continues from here.")
     except OSError as error:
         _fail(f"could not write to {directory}: {error.strerror or error}.")
     except ValueError as error:
@@ -85,9 +85,10 @@ def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: 
         _fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
     _tell(results, console)
-    if order.experiment.afterwards is not None:
+    afterwards = order.experiment.presentation.afterwards
+    if afterwards is not None:
         try:
-            order.experiment.afterwards(order.experiment, results, directory, console)
+            afterwards(order.experiment, results, directory, console)
         except KeyboardInterrupt:
             _fail("interrupted after the report was written; add --overwrite to run it again.")
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
@@ -114,29 +115,31 @@ def report(directory: Annotated[Path, typer.Argument(help="Directory of a finish
 def train(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
     how: Annotated[str, typer.Option(help="Which algorithm: ours, or the one with the paper's architecture.")] = "loa",
-    out: Annotated[Path | None, typer.Option(help="File for the algorithm; EXPERIMENT.eqx if not given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the algorithm; named after the experiment by default.")
+    ] = None,
     effort: Annotated[float, typer.Option(help="Scales the numbers of steps, candidates and problems.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where an interrupted training was.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
 ) -> None:
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
     _set_devices(experiment)
     setting = _experiment(experiment)
     _check_way(setting, how)
-    path = out or Path(f"{experiment}.eqx")
-
     from rich.console import Console
 
     from .experiments.experiment import Lesson
-    from .run.training import school
+    from .run.training import train_experiment
+    from .storage.saved_algorithms import SUFFIX
 
+    path = out or Path(f"{experiment}{SUFFIX}")
     lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
     if lesson.interrupted and not resume:
-        _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to go on with it, or delete it.")
+        _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
     try:
-        school(lesson, how, path, Console(highlight=False, soft_wrap=True))
+        train_experiment(lesson, how, path, Console(highlight=False, soft_wrap=True))
     except KeyboardInterrupt:
-        _fail("interrupted; the same command with --resume goes on from the last check, where there is one.")
+        _fail("interrupted; the same command with --resume continues from the last check, if there is one.")
     except OSError as error:
         _fail(f"could not write {path}: {error.strerror or error}.")
     except ValueError as error:
@@ -205,15 +208,18 @@ def _experiment(name: str, images: Path | None = None) -> Experiment:
 
 
 def _check_way(setting: Experiment, how: str) -> None:
-    if how not in setting.learned:
-        _fail(f"{setting.name} cannot be learned as {how!r}; there are {', '.join(setting.learned) or 'no ways'}.")
+    ways = setting.recipe.learned
+    if how not in ways:
+        _fail(f"{setting.name} has no recipe {how!r}; available: {', '.join(ways) or 'none'}.")
 
 
 def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
     """What can be compared: the learned algorithms that ship with loa, "learned" being ours, and the baselines."""
     from .storage.saved_algorithms import load, shipped
 
-    names = {"learned": setting.name} | {f"{setting.name}-{how}": f"{setting.name}-{how}" for how in setting.learned}
+    names = {"learned": setting.name} | {
+        f"{setting.name}-{how}": f"{setting.name}-{how}" for how in setting.recipe.learned
+    }
     return {name: load(file) for name, file in names.items() if file in shipped()} | dict(setting.baselines)
 
 
@@ -267,7 +273,9 @@ def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
             for warning in caught:
                 typer.echo(f"loa: {warning.message}", err=True)
     new = {"new photographs": lambda: ImageRestoration(folder, new_photographs=True)}
-    return dataclasses.replace(setting, problem_class=problem_class, more_tests=new)
+    task = dataclasses.replace(setting.task, problem_class=problem_class)
+    presentation = dataclasses.replace(setting.presentation, more_tests=new)
+    return dataclasses.replace(setting, task=task, presentation=presentation)
 
 
 def _fail(sentence: str) -> NoReturn:

@@ -1,9 +1,10 @@
-"""Algorithms: classical and learned, all on one interface."""
+"""Algorithms: the common interface, and classical methods."""
 
 from .adam import Adam as Adam
 from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
+from .barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .fista import FISTA as FISTA
 from .from_optax import FromOptax as FromOptax

@@ -13,7 +13,7 @@ from .algorithm import Algorithm
 
 
 class Moments(NamedTuple):
-    """State: the point, running means of the gradient and of its square, and the number of steps made."""
+    """The state: the point, running means of the gradient and of its square, and the number of steps made."""
 
     x: Float[Array, ...]
     first: Float[Array, ...]
@@ -22,22 +22,31 @@ class Moments(NamedTuple):
 
 
 class Adam(Algorithm):
-    r"""Gradient descent with a step size per coordinate, with h = (α, β₁, β₂, ε).
+    r"""Adam: gradient descent with momentum and an adaptive step size for each coordinate.
 
-    With \(g = \nabla \ell(x^{(t)}, \theta)\), all operations coordinate by coordinate, starting from
-    \(m^{(0)} = v^{(0)} = 0\):
+    With \(g = \nabla \ell(x^{(t)}, \theta)\), all operations coordinate by coordinate, and starting from
+    \(m^{(0)} = v^{(0)} = 0\),
 
     \[ m^{(t+1)} = \beta_1 m^{(t)} + (1 - \beta_1) g, \qquad v^{(t+1)} = \beta_2 v^{(t)} + (1 - \beta_2) g^2, \]
     \[ x^{(t+1)} = x^{(t)} - \alpha \, \frac{m^{(t+1)} / (1 - \beta_1^{t+1})}
                                             {\sqrt{v^{(t+1)} / (1 - \beta_2^{t+1})} + \varepsilon}. \]
 
+    The parameters are h = (α, β₁, β₂, ε).
+
     Arguments:
         learning_rate: α > 0.
-        beta1, beta2: in [0, 1).
-        epsilon: > 0.
+        beta1: β₁ in [0, 1), the memory of the mean gradient.
+        beta2: β₂ in [0, 1), the memory of the mean squared gradient.
+        epsilon: ε > 0.
         stochastic: whether g is the stochastic gradient (for classes that have a `stochastic_loss`) or the full one.
 
     Reference: Kingma and Ba, *Adam: a method for stochastic optimization*, 2015.
+
+    >>> import jax, loa
+    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> path = loa.trajectories(Adam(0.1), parabolas, curvature, horizon=3, key=jax.random.key(0))
+    >>> path.iterates.ravel().round(2).tolist()
+    [0.0, 0.1, 0.2, 0.3]
     """
 
     learning_rate: Float[Array, ...] = eqx.field(converter=jnp.asarray)
@@ -66,6 +75,6 @@ class Adam(Algorithm):
 
 
 def root(square: Float[Array, ...]) -> Float[Array, ...]:
-    """The square root, with derivative 0 at 0, so that h can be learned where some gradients are exactly zero."""
+    """The square root, with derivative 0 at 0, so that h can be learned even if some gradients are exactly zero."""
     positive = square > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)

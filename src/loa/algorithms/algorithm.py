@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..problems.oracle import Oracle
+from .weights import as_distribution
 
 
 class Algorithm(eqx.Module):
@@ -113,11 +114,3 @@ def _form(algorithm: Algorithm) -> tuple[Any, list[Any]]:
     """All of an algorithm but the values of its parameters."""
     leaves, structure = jax.tree.flatten(algorithm)
     return structure, [(leaf.shape, leaf.dtype) if eqx.is_array(leaf) else leaf for leaf in leaves]
-
-
-def as_distribution(weights: Any, size: int) -> np.ndarray:
-    """Weights of a finite set of candidates, checked and made to sum to one exactly."""
-    weights = np.asarray(weights, float)
-    if weights.shape != (size,) or not np.all(weights >= 0) or not np.isclose(weights.sum(), 1.0, rtol=0, atol=1e-6):
-        raise ValueError(f"weights must be {size} non-negative numbers that sum to one, got {weights}.")
-    return weights / weights.sum()

@@ -12,11 +12,11 @@ from .algorithm import Algorithm
 from .line_search import dot, inverse, line_search
 
 FLATNESS = 0.1
-"""How much of the slope a line search may leave."""
+"""The share of the initial slope that may remain after a line search."""
 
 
 class ConjugateState(NamedTuple):
-    """The point with its loss and gradient, the direction to search next, and the step to probe it with."""
+    """The point with its loss and gradient, the next search direction, and the step with which to probe it."""
 
     x: Float[Array, ...]
     value: Scalar
@@ -26,20 +26,26 @@ class ConjugateState(NamedTuple):
 
 
 class ConjugateGradient(Algorithm):
-    r"""Nonlinear conjugate gradients; on quadratics the linear method, step by step. It has no parameters.
+    r"""The nonlinear conjugate gradient method, which has no parameters to set.
 
     \[ x^{(t+1)} = x^{(t)} + \alpha^{(t)} d^{(t)}, \qquad d^{(t+1)} = -g^{(t+1)} + \beta^{(t)} d^{(t)}, \qquad
        \beta^{(t)} = \max\Big\{0, \min\Big\{\frac{\langle g^{(t+1)}, y \rangle}{\langle d^{(t)}, y \rangle},
        \frac{\|g^{(t+1)}\|^2}{\langle d^{(t)}, y \rangle}\Big\}\Big\}, \]
 
-    where \(g^{(t)} = \nabla \ell(x^{(t)}, \theta)\) and \(y = g^{(t+1)} - g^{(t)}\): the formula of Hestenes and
-    Stiefel, kept between 0 and that of Dai and Yuan, which gives descent and convergence.
+    where \(g^{(t)} = \nabla \ell(x^{(t)}, \theta)\) and \(y = g^{(t+1)} - g^{(t)}\). The formula is that of Hestenes
+    and Stiefel, clipped to lie between 0 and the formula of Dai and Yuan, which ensures descent and convergence.
 
-    The curvature along the direction is measured by one more gradient on it; the step that minimizes the quadratic
-    with that curvature is where the line search begins. On a quadratic it ends there, too: two gradients and one
-    value per step.
+    One additional gradient measures the curvature along the direction. The line search begins with the step that
+    minimizes the quadratic with that curvature. On a quadratic it also ends there, so that the method is the linear
+    conjugate gradient method and a step takes two gradients and one value.
 
     Reference: Dai and Yuan, *An efficient hybrid conjugate gradient method for unconstrained optimization*, 2001.
+
+    >>> import jax, loa
+    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> path = loa.trajectories(ConjugateGradient(), parabolas, curvature, horizon=1, key=jax.random.key(0))
+    >>> path.iterates.ravel().tolist()
+    [0.0, 0.5]
     """
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> ConjugateState:

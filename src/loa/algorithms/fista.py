@@ -13,21 +13,30 @@ from .step_size import optional, step_size_for
 
 
 class FISTA(Algorithm):
-    r"""A proximal gradient step from an extrapolated point, with h = α.
+    r"""FISTA: the proximal gradient method with Nesterov's acceleration.
+
+    Each step is a proximal gradient step from an extrapolated point, with the parameter h = α:
 
     \[ x^{(t+1)} = \mathrm{prox}_{\alpha g(\cdot, \theta)}(y^{(t)} - \alpha \nabla f(y^{(t)}, \theta)), \qquad
        y^{(t+1)} = x^{(t+1)} + \frac{\tau_t - 1}{\tau_{t+1}} (x^{(t+1)} - x^{(t)}), \]
 
-    with \(\tau_0 = 1\) and \(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\). With `restart` the momentum is given up
+    with \(\tau_0 = 1\) and \(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\). With `restart` the momentum is reset
     whenever it points uphill, \(\langle y^{(t)} - x^{(t+1)}, x^{(t+1)} - x^{(t)} \rangle > 0\): then
     \(y^{(t+1)} = x^{(t+1)}\) and \(\tau_{t+1} = 1\).
 
     Arguments:
-        step_size: α > 0; 1/L of each problem if not given.
+        step_size: α > 0; by default 1/L of each problem.
         restart: whether to restart (the gradient scheme of O'Donoghue and Candès).
 
     References: Beck and Teboulle, *A fast iterative shrinkage-thresholding algorithm for linear inverse problems*,
     2009; O'Donoghue and Candès, *Adaptive restart for accelerated gradient schemes*, 2015.
+
+    >>> import jax, loa
+    >>> lasso = loa.problems.Lasso(rows=6, columns=9)
+    >>> problems = lasso.draw(jax.random.key(0), 3)
+    >>> losses = loa.trajectories(FISTA(), lasso, problems, horizon=20, key=jax.random.key(1)).losses
+    >>> bool((losses[..., -1] < losses[..., 0]).all())
+    True
     """
 
     step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)

@@ -1,4 +1,4 @@
-"""Any optax transformation as an algorithm."""
+"""Optax transformations as algorithms."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class OptaxState(NamedTuple):
 
 
 class FromOptax(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} + u^{(t)}\) with the update u that an optax transformation makes of the gradient.
+    r"""An algorithm that applies the updates of an optax transformation; made by `loa.from_optax`.
 
-    Its parameters are those of the transformation, fixed when that was made: h is empty. Make it with `from_optax`.
+    \(x^{(t+1)} = x^{(t)} + u^{(t)}\), where u is the update that the transformation computes from the gradient. The
+    parameters of the transformation were fixed when it was created, so h is empty.
     """
 
     transformation: optax.GradientTransformation = eqx.field(static=True)
@@ -54,7 +55,7 @@ class FromOptax(Algorithm):
         return state.x
 
     def _update(self, oracle: Oracle, gradient: Any, inner: Any, x: Any) -> tuple[Any, Any]:
-        """The update, with as much more than the gradient as the transformation insists on."""
+        """The update. The transformation gets more than the gradient only if it requires that."""
         try:
             return self.transformation.update(gradient, inner, x)
         except TypeError as error:
@@ -74,14 +75,17 @@ class FromOptax(Algorithm):
 
 
 def from_optax(transformation: optax.GradientTransformation, *, stochastic: bool = False) -> FromOptax:
-    """An optax transformation as an algorithm.
+    """Turn an optax transformation into an algorithm.
 
-    It is given the gradient of the loss; `value`, `grad` and `value_fn` only if it requires them, as the line searches
-    and `optax.lbfgs` do. The trials of a line search are counted as optax reports them in its state.
+    The transformation receives the gradient of the loss. It receives `value`, `grad` and `value_fn` only if it requires
+    them, as the line searches and `optax.lbfgs` do. The trials of a line search are counted from the state of optax.
 
     Arguments:
         transformation: for example `optax.adam(1e-3)`.
         stochastic: whether to use stochastic gradients (for classes that have a `stochastic_loss`) or full ones.
+
+    Returns:
+        The algorithm.
 
     >>> import loa, optax
     >>> problem_class = loa.problems.Quadratics(dimension=5)
@@ -94,7 +98,7 @@ def from_optax(transformation: optax.GradientTransformation, *, stochastic: bool
 
 
 class _Uncounted:
-    """A loss that does not count its calls, but knows whether there were any."""
+    """A loss that does not count its calls, but records whether there were any."""
 
     def __init__(self, loss: Callable[[Any], Any]):
         self.loss = loss
@@ -106,12 +110,12 @@ class _Uncounted:
 
 
 def _charge_line_search(oracle: Oracle, inner: Any) -> None:
-    """Count the trials of the line searches that have just been made, from what optax says of them."""
+    """Count the trials of the line searches in the last step, as reported in the state of optax."""
     nodes = jax.tree.leaves(inner, is_leaf=_is_line_search)
     searches = [node for node in nodes if _is_line_search(node)]
     if not searches:
         raise TypeError(
-            "this optax transformation evaluates the loss by itself and does not say how often (as those of "
+            "this optax transformation evaluates the loss on its own and does not say how often (as those of "
             "optax.scale_by_zoom_linesearch and optax.scale_by_backtracking_linesearch do), so that its oracle calls "
             "cannot be counted."
         )

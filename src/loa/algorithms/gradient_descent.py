@@ -13,7 +13,21 @@ from .algorithm import Algorithm
 
 
 class GradientDescent(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} - \alpha \nabla \ell(x^{(t)}, \theta)\), with h = α."""
+    r"""Gradient descent with a fixed step size.
+
+    \[ x^{(t+1)} = x^{(t)} - \alpha \nabla \ell(x^{(t)}, \theta), \]
+
+    with the parameter h = α.
+
+    Arguments:
+        step_size: α > 0.
+
+    >>> import jax, loa
+    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> path = loa.trajectories(GradientDescent(0.25), parabolas, curvature, horizon=3, key=jax.random.key(0))
+    >>> path.iterates.ravel().tolist()
+    [0.0, 0.25, 0.375, 0.4375]
+    """
 
     step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)
 

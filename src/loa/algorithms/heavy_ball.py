@@ -13,16 +13,30 @@ from .algorithm import Algorithm
 
 
 class Momentum(NamedTuple):
-    """State of a method that remembers one previous point."""
+    """The state of a method that remembers one previous point."""
 
     x: Any
     previous: Any
 
 
 class HeavyBall(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} - \alpha \nabla \ell(x^{(t)}, \theta) + \beta (x^{(t)} - x^{(t-1)})\), with h = (α, β).
+    r"""Polyak's heavy ball method: gradient descent with momentum.
 
-    Starts with \(x^{(-1)} = x^{(0)}\).
+    \[ x^{(t+1)} = x^{(t)} - \alpha \nabla \ell(x^{(t)}, \theta) + \beta (x^{(t)} - x^{(t-1)}), \]
+
+    starting with \(x^{(-1)} = x^{(0)}\), with the parameters h = (α, β).
+
+    Arguments:
+        step_size: α > 0.
+        momentum: β in [0, 1).
+
+    Reference: Polyak, *Some methods of speeding up the convergence of iteration methods*, 1964.
+
+    >>> import jax, loa
+    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> path = loa.trajectories(HeavyBall(0.25, 0.5), parabolas, curvature, horizon=3, key=jax.random.key(0))
+    >>> path.iterates.ravel().tolist()
+    [0.0, 0.25, 0.5, 0.625]
     """
 
     step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..problems.oracle import Oracle
+from ..problems.problem_class import whole_number
 from .algorithm import Algorithm
+from .compact_bfgs import by_row, oldest_first, weights_of_gradients, weights_of_steps
 from .line_search import SUFFICIENT_DECREASE, Found, dot, inverse, line_search
 
 
@@ -41,19 +42,15 @@ class Memory(NamedTuple):
     def direction(self, gradient: Float[Array, " d"]) -> Float[Array, " d"]:
         r"""\(-Hg\), where H is the BFGS matrix that the pairs make of γI, in its compact representation.
 
-        \[ Hg = \gamma g + S w - \gamma Y u, \qquad u = R^{-1} S^\top g, \qquad
-           w = R^{-\top} \big( D u + \gamma (Y^\top Y u - Y^\top g) \big), \]
-
-        with the pairs from oldest to newest as columns of S and Y, R the upper triangle of \(S^\top Y\) and D its
-        diagonal.
+        As \(H_0 = \gamma I\), \(Y^\top H_0 (g - Y u) = \gamma (Y^\top g - Y^\top Y u)\) needs no pass over the pairs.
         """
         size = self.num_rows
-        age = (self.written + jnp.arange(size)) % size
+        age = oldest_first(self.written, size)
         filled = jnp.arange(size) >= size - self.written
         R = jnp.where(filled, jnp.triu(self.SY[age][:, age]), jnp.eye(size, dtype=gradient.dtype))
-        u = solve_triangular(R, self.Sg[age])
-        w = solve_triangular(R, jnp.diag(R) * u + self.scale * (self.YY[age][:, age] @ u - self.Yg[age]), trans=1)
-        u, w = (jnp.zeros_like(v).at[age].set(v) for v in (u, w))
+        u = weights_of_gradients(R, self.Sg[age])
+        w = weights_of_steps(R, u, self.scale * (self.Yg[age] - self.YY[age][:, age] @ u))
+        u, w = by_row(u, age), by_row(w, age)
         return -self.scale * (gradient - u @ self.Y) - w @ self.S
 
     def after(self, s: Float[Array, " d"], y: Float[Array, " d"], gradient: Float[Array, " d"], found: Found) -> Memory:
@@ -107,7 +104,7 @@ class LBFGS(Algorithm):
 
     α satisfies the strong Wolfe conditions; 1 is tried first, so that most steps take one value and one gradient.
     A pair without positive curvature \(\langle s, y \rangle\) is left out. If nothing is found along a direction, the
-    point stays, the pairs are forgotten, and the next direction is that of the gradient, as it is in the beginning.
+    point stays, the pairs are forgotten, and the next direction is that of the gradient, as in the first step.
 
     Arguments:
         memory: m, how many pairs are kept; at least 1.
@@ -122,8 +119,7 @@ class LBFGS(Algorithm):
     flatness: float = eqx.field(static=True, default=0.9)
 
     def __check_init__(self):
-        if self.memory != int(self.memory) or self.memory < 1:
-            raise ValueError(f"memory must be a whole number and at least 1, got {self.memory}.")
+        whole_number("memory", self.memory)
         if not SUFFICIENT_DECREASE < self.flatness < 1:
             raise ValueError(f"flatness must be between {SUFFICIENT_DECREASE} and 1, got {self.flatness}.")
 

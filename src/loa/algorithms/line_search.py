@@ -13,7 +13,7 @@ SUFFICIENT_DECREASE = 1e-4
 """The constant \\(c_1\\) of the first Wolfe condition."""
 
 MOST_TRIALS = 20
-"""A search ends after so many trials, whatever it has seen."""
+"""A search ends after this number of trials, whatever it has found."""
 
 ROUNDING = 10.0
 """Losses that differ by fewer units of relative precision than this are taken as equal."""

@@ -14,11 +14,11 @@ from .step_size import optional, step_size_for
 
 
 class Extrapolated(NamedTuple):
-    r"""State of an accelerated method: the point x, the move that led to it, β, and \(\tau\), from which β follows.
+    r"""The state of an accelerated method: the point x, the move that led to it, β, and τ, which determines β.
 
-    The extrapolated point is \(y = x + \beta (x - x')\). An affine gradient need not be asked for there: the point
-    ahead, \(p(x) = x - \alpha \nabla f(x)\), is affine then, so that \(p(y) = p(x) + \beta (p(x) - p(x'))\). For this
-    \(p(x')\) is kept. The gradient at x, which criteria ask for too, is then the only one computed in a step.
+    The extrapolated point is \(y = x + \beta (x - x')\). If the gradient is affine, it need not be evaluated there: the
+    point ahead, \(p(x) = x - \alpha \nabla f(x)\), is then affine in x, so \(p(y) = p(x) + \beta (p(x) - p(x'))\). For
+    this reason \(p(x')\) is kept. A step then computes only the gradient at x, which criteria also need.
     """
 
     x: Float[Array, ...]
@@ -34,7 +34,7 @@ class Extrapolated(NamedTuple):
         return Extrapolated(x0, jnp.zeros_like(x0), zero, one, ahead)
 
     def look_ahead(self, oracle: Oracle, alpha: Scalar) -> tuple[Float[Array, ...], Float[Array, ...] | None]:
-        """The point ahead of y, by one call for a gradient; and that ahead of x, if it is to be kept."""
+        """The point ahead of y, computed with one gradient, and the point ahead of x if it has to be kept."""
         if self.ahead is None:
             y = self.x + self.beta * self.move
             return y - alpha * oracle.gradient(y), None
@@ -43,27 +43,29 @@ class Extrapolated(NamedTuple):
 
 
 class NesterovAcceleratedGradient(Algorithm):
-    r"""A gradient step from an extrapolated point, with h = α, or (α, β).
+    r"""Nesterov's accelerated gradient method.
+
+    Each step is a gradient step from an extrapolated point, with the parameters h = α or h = (α, β):
 
     \[ x^{(t+1)} = y^{(t)} - \alpha \nabla \ell(y^{(t)}, \theta), \qquad
        y^{(t+1)} = x^{(t+1)} + \beta^{(t)} (x^{(t+1)} - x^{(t)}), \]
 
     starting with \(y^{(0)} = x^{(0)}\). For convex losses \(\beta^{(t)} = (\tau_t - 1) / \tau_{t+1}\), where
-    \(\tau_0 = 1\) and \(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\). With `momentum` it is that number at all times;
-    the choice for m-strongly convex losses is \((\sqrt L - \sqrt m) / (\sqrt L + \sqrt m)\).
+    \(\tau_0 = 1\) and \(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\). If `momentum` is given, β is that constant;
+    the usual choice for m-strongly convex losses is \((\sqrt L - \sqrt m) / (\sqrt L + \sqrt m)\).
 
     Arguments:
-        step_size: α > 0; 1/L of each problem if not given.
-        momentum: a fixed β in [0, 1), optional.
+        step_size: α > 0; by default 1/L of each problem.
+        momentum: a constant β in [0, 1); by default the sequence above.
 
     Reference: Nesterov, *A method for solving the convex programming problem with convergence rate O(1/k²)*, 1983.
 
-    >>> import loa, jax
-    >>> problem_class = loa.problems.Quadratics(dimension=5)
-    >>> problems = problem_class.draw(jax.random.key(0), 3)
-    >>> nag = loa.NesterovAcceleratedGradient()  # every problem with its own 1/L
-    >>> loa.trajectories(nag, problem_class, problems, horizon=10, key=jax.random.key(1)).losses.shape
-    (3, 1, 11)
+    >>> import jax, loa
+    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> nag = NesterovAcceleratedGradient(0.25, momentum=0.5)
+    >>> path = loa.trajectories(nag, parabolas, curvature, horizon=3, key=jax.random.key(0))
+    >>> path.iterates.ravel().tolist()
+    [0.0, 0.25, 0.4375, 0.515625]
     """
 
     step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
@@ -83,5 +85,5 @@ class NesterovAcceleratedGradient(Algorithm):
 
 
 def following(tau: Scalar) -> Scalar:
-    r"""\(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\)."""
+    r"""The next τ, \(\tau_{t+1} = (1 + \sqrt{1 + 4 \tau_t^2}) / 2\)."""
     return (1 + jnp.sqrt(1 + 4 * tau**2)) / 2

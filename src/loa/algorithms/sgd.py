@@ -13,7 +13,17 @@ from .algorithm import Algorithm
 
 
 class SGD(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} - \alpha \hat\nabla \ell(x^{(t)}, \theta; r^{(t+1)})\) (appendix C, example (i))."""
+    r"""Stochastic gradient descent with a fixed step size, for classes that define `stochastic_loss`.
+
+    \[ x^{(t+1)} = x^{(t)} - \alpha \hat\nabla \ell(x^{(t)}, \theta; r^{(t+1)}), \]
+
+    with the parameter h = α (appendix C of the paper, example (i)).
+
+    Arguments:
+        step_size: α > 0.
+
+    Reference: Robbins and Monro, *A stochastic approximation method*, 1951.
+    """
 
     step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)
 

@@ -1,4 +1,4 @@
-"""Step sizes that may be left to the problem."""
+"""Step sizes that default to 1/L of the problem."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def optional(parameter: Any) -> Float[Array, ...] | None:
 
 
 def step_size_for(oracle: Oracle, step_size: Float[Array, ...] | None, x: Float[Array, ...]) -> Scalar:
-    """The step size, or 1/L of the problem at hand if there is none, in the precision of x."""
+    """The step size, or 1/L of the problem if there is none, in the precision of x."""
     if step_size is None:
         step_size = 1.0 / oracle.problem_class.smoothness(oracle.problem)
     return jnp.asarray(step_size, x.dtype)

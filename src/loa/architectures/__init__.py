@@ -1,4 +1,4 @@
-"""Learned algorithms: those of the paper's five experiments, and better ones."""
+"""Algorithms with something to learn: those of the paper's five experiments, and better ones."""
 
 from .coordinate_network import CoordinateNetwork as CoordinateNetwork
 from .curvature import Curvature as Curvature

@@ -1,4 +1,4 @@
-"""The building block of learned algorithms: a small network applied to every coordinate alike."""
+"""The building block of learned algorithms: one small network applied to every coordinate."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ Weights = tuple[Float[Array, "out in"], ...]
 
 
 class CoordinateNetwork(eqx.Module):
-    r"""A bias-free ReLU network \(\mathbb R^{c} \to \mathbb R^{c'}\), the same for every coordinate.
+    r"""A small ReLU network without biases that is applied to every coordinate of its input.
 
-    The paper's "1×1 convolutions" and, on inputs without coordinates, its fully connected blocks. It takes an array
-    with the channels as leading axis, `(channels, *coordinates)`, and returns one with the new channels.
+    It maps \(\mathbb R^{c} \to \mathbb R^{c'}\): it takes an array with the channels as leading axis,
+    `(channels, *coordinates)`, and returns one with the new channels. These are the paper's "1×1 convolutions" and, on
+    inputs without coordinates, its fully connected blocks.
 
-    Consecutive linear layers are merged. When run, the network is written out as arithmetic on whole channels, which
-    XLA fuses into one loop over the coordinates that never stores a hidden layer. Derivatives go through ordinary
-    matrix products, because the fused form is slow to differentiate.
+    Consecutive linear layers are merged. The network runs as arithmetic on whole channels, which XLA fuses into one
+    loop over the coordinates that never stores a hidden layer. Derivatives use ordinary matrix products, because the
+    fused form is slow to differentiate.
+
+    Arguments:
+        channels: the widths of the layers, from input to output; at least two.
+        key: a PRNG key for the weights, which are uniform on ±1/√(number of inputs).
+        linear_after: the numbers of layers, from 0, that are not followed by a ReLU; the last layer never is.
 
     >>> network = CoordinateNetwork((3, 10, 10, 1), key=jax.random.key(0))
     >>> network(jnp.ones((3, 200))).shape
@@ -34,10 +40,6 @@ class CoordinateNetwork(eqx.Module):
     activated: tuple[bool, ...] = eqx.field(static=True)
 
     def __init__(self, channels: Sequence[int], *, key: Key[Array, ""], linear_after: Sequence[int] = ()):
-        """A network with these numbers of channels. No ReLU follows the last layer, nor those in `linear_after`.
-
-        Weights are uniform on ±1/√(number of inputs).
-        """
         layers = list(pairwise(channels))
         keys = jax.random.split(key, len(layers))
         self.weights = tuple(
@@ -72,7 +74,7 @@ _apply = jax.jit(_fused, static_argnums=0)  # traced once, however often it is u
 
 
 def _merge(activated: tuple[bool, ...], weights: Weights) -> list[Float[Array, "out in"]]:
-    """One matrix per stretch of linear layers; a ReLU stands between each and the next."""
+    """One matrix for each run of linear layers; a ReLU separates consecutive matrices."""
     merged, product = [], None
     for weight, relu in zip(weights, activated, strict=True):
         product = weight if product is None else weight @ product

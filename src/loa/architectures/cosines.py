@@ -14,17 +14,18 @@ Coefficients = Float32[Array, "height width"]
 
 
 class Cosines:
-    """The orthogonal cosine basis of images of one size, even frequencies before odd ones in both directions.
+    """The orthogonal cosine basis of images of one size, with even frequencies before odd ones in both directions.
 
-    Even frequencies are symmetric and odd ones antisymmetric: an image is folded in the middle, so that each half of
-    the frequencies takes a product with half of the matrix. At 200 × 150 pixels this is faster than a fast transform.
+    Even frequencies are symmetric and odd ones antisymmetric. Folding an image in the middle therefore reduces each
+    half of the frequencies to a product with half of the matrix. At 200 × 150 pixels this is faster than a fast
+    transform.
     """
 
     def __init__(self, shape: tuple[int, ...]):
         self.bases = tuple(_basis(length) for length in shape)
 
     def coefficients(self, image: Image) -> Coefficients:
-        """Of an image, in single precision."""
+        """The coefficients of an image, in single precision."""
         folded = _fold(image.astype(jnp.float32), *self.bases[0])
         return _fold(folded.T, *self.bases[1]).T
 
@@ -33,7 +34,7 @@ class Cosines:
         return _unfold(_unfold(coefficients.T, *self.bases[1]).T, *self.bases[0])
 
     def frequencies(self) -> np.ndarray:
-        r"""The spectrum of \(D^\top D\) for differences D of neighbouring pixels; a little above 0."""
+        r"""The spectrum of \(D^\top D\) for differences D of neighbouring pixels, kept slightly above 0."""
         height, width = (_in_order(4.0 * np.sin(0.5 * np.pi * np.arange(n) / n) ** 2) for n in self._lengths())
         return np.maximum(height[:, None] + width, 1e-6)
 
@@ -55,14 +56,14 @@ def _basis(length: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fold(x: Array, even: np.ndarray, odd: np.ndarray) -> Array:
-    """Products of the columns of x with the vectors of a basis. A middle row belongs to the first half alone."""
+    """Products of the columns of x with the vectors of a basis. A middle row belongs only to the first half."""
     length, half = len(x), even.shape[1]
     first, second = x[:half], jnp.pad(x[half:][::-1], ((0, 2 * half - length), (0, 0)))
     return jnp.concatenate([even @ (first + second), odd @ (first - second)])
 
 
 def _unfold(c: Array, even: np.ndarray, odd: np.ndarray) -> Array:
-    """The inverse."""
+    """The inverse of `_fold`."""
     length = len(c)
     symmetric, antisymmetric = even.T @ c[: len(even)], odd.T @ c[len(even) :]
     return jnp.concatenate([symmetric + antisymmetric, (symmetric - antisymmetric)[: length // 2][::-1]])

@@ -1,7 +1,8 @@
-r"""What a class of problems has in common: its average curvature \(\mathbb E\, \nabla^2 \ell(x, \theta)\).
+r"""The average curvature of a problem class, \(\mathbb E\, \nabla^2 \ell(x, \theta)\).
 
-A curvature is a change of coordinates that keeps lengths, and a spectrum in them. `loa.learning.average_curvature`
-learns one from sample problems; the quasi-Newton methods of this package begin with it instead of the identity.
+A curvature consists of a change of coordinates that preserves lengths, and a spectrum in these coordinates.
+`loa.learning.average_curvature` learns one from sample problems; the quasi-Newton methods of this package begin with it
+instead of the identity.
 """
 
 from __future__ import annotations
@@ -16,25 +17,34 @@ from jaxtyping import Array, Float
 
 
 class Curvature(eqx.Module):
-    """The matrix \\(V \\mathrm{diag}(w) V^\\top\\), known by V, with \\(V V^\\top = I\\), and its spectrum w."""
+    r"""A positive semidefinite matrix, given by its eigenvectors and its spectrum.
+
+    The matrix is \(V \mathrm{diag}(w) V^\top\) with \(V V^\top = I\) and the spectrum w. Subclasses define the change
+    of coordinates.
+    """
 
     spectrum: eqx.AbstractVar[Float[Array, " d"]]
 
     @abstractmethod
     def coordinates(self, x: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""\(V^\top x\)."""
+        """The coordinates Vᵀx of a point."""
 
     @abstractmethod
     def point(self, coordinates: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""\(V c\)."""
+        """The point Vc with these coordinates."""
 
     def apply(self, function: Callable[[Array], Array], x: Float[Array, " d"]) -> Float[Array, " d"]:
-        r"""\(V f(\mathrm{diag}(w)) V^\top x\) for a function f of the spectrum."""
+        """Apply a function f of the matrix to a point: V f(diag(w)) Vᵀx."""
         return self.point(function(self.spectrum).astype(x.dtype) * self.coordinates(x))
 
 
 class DiagonalCurvature(Curvature):
-    """The coordinates of the problem are those of the curvature."""
+    """A diagonal curvature, in the coordinates of the problem.
+
+    >>> curvature = DiagonalCurvature(jnp.array([1.0, 4.0]))
+    >>> curvature.apply(jnp.sqrt, jnp.ones(2)).tolist()
+    [1.0, 2.0]
+    """
 
     spectrum: Float[Array, " d"]
 
@@ -46,14 +56,18 @@ class DiagonalCurvature(Curvature):
 
 
 class DenseCurvature(Curvature):
-    """Any basis, as a matrix."""
+    """A curvature with any basis, stored as a matrix. Make it with `DenseCurvature.of`.
+
+    >>> DenseCurvature.of(np.diag([1.0, 4.0])).spectrum.tolist()
+    [1.0, 4.0]
+    """
 
     basis: Float[Array, "d d"]
     spectrum: Float[Array, " d"]
 
     @classmethod
     def of(cls, matrix: Float[np.ndarray, "d d"]) -> DenseCurvature:
-        """Of a symmetric matrix; negative curvature counts as none."""
+        """The curvature of a symmetric matrix; negative eigenvalues are replaced by 0."""
         spectrum, basis = np.linalg.eigh(np.asarray(matrix))
         return cls(basis=jnp.asarray(basis), spectrum=jnp.asarray(np.maximum(spectrum, 0.0)))
 
@@ -65,10 +79,15 @@ class DenseCurvature(Curvature):
 
 
 class LowRankCurvature(Curvature):
-    r"""A few directions B of large curvature, and one number r for all others: \(B W B^\top + r (I - B B^\top)\).
+    r"""A few directions of large curvature, and one number for all others. Make it with `LowRankCurvature.of`.
 
-    As good as a dense one where damping is larger than r, and much cheaper to apply. Its coordinates are those in B,
-    followed by what these leave of the point; its spectrum is W, followed by r as many times.
+    The matrix is \(B W B^\top + r (I - B B^\top)\). It is as good as a dense one if the damping is larger than r, and
+    much cheaper to apply. Its coordinates are those in B, followed by the remainder of the point; its spectrum is W,
+    followed by d copies of r.
+
+    >>> curvature = LowRankCurvature.of(np.diag([1.0, 3.0, 16.0]), rank=1)
+    >>> curvature.apply(jnp.sqrt, jnp.array([0.0, 0.0, 1.0])).tolist()
+    [0.0, 0.0, 4.0]
     """
 
     basis: Float[Array, "d k"]
@@ -76,7 +95,7 @@ class LowRankCurvature(Curvature):
 
     @classmethod
     def of(cls, matrix: Float[np.ndarray, "d d"], rank: int) -> LowRankCurvature:
-        """The directions of largest curvature of a symmetric matrix, and the mean of the others."""
+        """The directions of largest curvature of a symmetric matrix, and the mean of its other eigenvalues."""
         dense = DenseCurvature.of(matrix)
         if not 1 <= rank < len(dense.spectrum):
             raise ValueError(f"rank must be at least 1 and less than {len(dense.spectrum)}, got {rank}.")

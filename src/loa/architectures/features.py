@@ -1,4 +1,4 @@
-"""What the learned algorithms look at: lengths on a logarithmic scale, and directions without them."""
+"""The features of learned algorithms: lengths on a logarithmic scale, and directions without their length."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def split(vector: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...]]:
 
 
 def weighted(weights: Float[Array, " channels"], *channels: Float[Array, ...]) -> Float[Array, "channels ..."]:
-    """Channels, each times its weight, stacked as a coordinate-wise network takes them."""
+    """Channels, each multiplied by its weight, stacked as the input of a coordinate-wise network."""
     return jnp.stack([weight * channel for weight, channel in zip(weights, channels, strict=True)])

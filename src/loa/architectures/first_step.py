@@ -1,4 +1,4 @@
-"""Where the solutions of a class lie, as far as one gradient tells."""
+"""A first guess of the solution from one gradient."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from jaxtyping import Array, Float
 
 
 class FirstStep(eqx.Module):
-    r"""The move \(b + G \nabla h(x^{(0)})\) from the start to about the solution, affine in the first gradient.
+    r"""A learned move from the start to a guess of the solution, which is affine in the first gradient.
 
-    `loa.learning.first_step` learns one from sample problems and their solutions.
+    The move is \(b + G \nabla h(x^{(0)})\). `loa.learning.first_step` learns G and b from sample problems and their
+    solutions.
+
+    Arguments:
+        gain: the matrix G.
+        bias: the vector b.
     """
 
     gain: Float[Array, "d d"]

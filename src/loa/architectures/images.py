@@ -16,7 +16,7 @@ from .coordinate_network import CoordinateNetwork
 from .features import split, weighted
 
 LOSS = 1e3
-"""The unit in which changes of the loss are measured, such that all features are of the size of 1."""
+"""The unit in which changes of the loss are measured, so that all features are of order 1."""
 
 
 class ImageState(NamedTuple):
@@ -29,12 +29,17 @@ class ImageState(NamedTuple):
 
 
 class LearnedImages(Algorithm):
-    r"""\(x^{(t+1)} = x - \frac1L \nabla\ell(x) + \frac{\|\nabla\ell(x)\|}{L} d_1 + \|x - x^{(t-1)}\| d_2\).
+    r"""The paper's learned algorithm for image restoration (appendix I).
+
+    \[ x^{(t+1)} = x - \frac1L \nabla\ell(x) + \frac{\|\nabla\ell(x)\|}{L} d_1 + \|x - x^{(t-1)}\| d_2. \]
 
     The directions come from a pixel-wise network that sees the normalized gradient, momentum, gradient of the data
     fidelity h and gradient of the regularizer r. Their four weights come from a second network of eleven features: λ,
     the norms of gradient and momentum, the changes of loss, h and r (in a fixed unit, which the weights of the first
     layer can undo), the largest entry of the gradient, and four inner products of the directions.
+
+    Arguments:
+        key: a PRNG key for the initial weights.
     """
 
     weights: CoordinateNetwork
@@ -89,11 +94,16 @@ class CompactState(NamedTuple):
 
 
 class CompactImages(Algorithm):
-    r"""\(x^{(t+1)} = x - \frac{w_1}{L} \nabla\ell(x) + w_2 (x - x^{(t-1)})\), with two learned weights.
+    r"""The heavy ball method with learned weights: a cheaper alternative to `LearnedImages`.
 
-    They come from the change of the logarithm of the loss, the logarithms of the norms of gradient and last step, and a
-    constant, which stands for the bias.
-    Much cheaper than `LearnedImages`, and not as fast.
+    \[ x^{(t+1)} = x - \frac{w_1}{L} \nabla\ell(x) + w_2 (x - x^{(t-1)}). \]
+
+    The weights come from a network that sees the change of the logarithm of the loss, the logarithms of the norms of
+    the gradient and of the last step, and a constant in place of a bias. A step is much cheaper than that of
+    `LearnedImages`, but more steps are needed.
+
+    Arguments:
+        key: a PRNG key for the initial weights.
     """
 
     weights: CoordinateNetwork
@@ -119,7 +129,7 @@ class CompactImages(Algorithm):
 
 
 def _parts(oracle: Oracle, x: Image) -> tuple[Scalar, Scalar]:
-    """Data fidelity and regularizer; together one call for the value."""
+    """Data fidelity and regularizer, which together count as one call for the value."""
     images: Any = oracle.problem_class
     fidelity = images.data_fidelity(x, oracle.problem)
     return fidelity, oracle.value(x) - fidelity

@@ -17,11 +17,11 @@ from .coordinate_network import CoordinateNetwork
 from .features import split, weighted
 
 LOSS = 1e5
-"""The unit in which changes of the loss are measured, such that all features are of the size of 1."""
+"""The unit in which changes of the loss are measured, so that all features are of order 1."""
 
 
 class LassoState(NamedTuple):
-    """Current and previous point, and smooth and non-smooth part of the loss at the previous one."""
+    """Current and previous point, and the smooth and non-smooth parts of the loss at the previous one."""
 
     x: Float[Array, " d"]
     previous: Float[Array, " d"]
@@ -30,17 +30,25 @@ class LassoState(NamedTuple):
 
 
 class LearnedLasso(Algorithm):
-    r"""\(x^{(t+1)} = \mathrm{prox}_{\beta g}\big(x + (d_{1,0} - \nabla h(x) + \|x - x^{(t-1)}\| d_{2,>}) / L\big)\).
+    r"""The paper's learned algorithm for LASSO (appendix J).
 
-    β = 1/L. The directions come from a coordinate-wise network that sees the normalized gradient, momentum, proximal
-    residual \(x - p\) with \(p = \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\), and gradient times momentum, each
-    split into the coordinates where x is not zero, \(>\), and where it is, \(0\). Their eight weights come from a
-    second network that sees the norms of gradient, momentum and p on both, the changes of the loss and of its two
-    parts (in a fixed unit, which the weights of the first layer can undo), the inner products of gradient and
-    momentum, and λ.
+    \[ x^{(t+1)} = \mathrm{prox}_{\beta g}\big(x + (d_{1,0} - \nabla h(x) + \|x - x^{(t-1)}\| d_{2,>}) / L\big), \qquad
+       \beta = 1/L. \]
 
-    The paper's text has \(d_{1,>}\) and \(d_{2,0}\), as here with `as_printed`. Then nothing makes the move on the
-    support vanish at a solution, and training does not succeed; the code that the authors published has it as above.
+    The directions come from a coordinate-wise network that sees the normalized gradient, momentum, proximal residual
+    \(x - p\) with \(p = \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\), and gradient times momentum, each split into
+    the coordinates where x is not zero, \(>\), and where it is zero, \(0\). Their eight weights come from a second
+    network that sees the norms of gradient, momentum and p on both groups, the changes of the loss and of its two parts
+    (in a fixed unit, which the weights of the first layer can undo), the inner products of gradient and momentum,
+    and λ.
+
+    The paper's text has \(d_{1,>}\) and \(d_{2,0}\) instead, which `as_printed` reproduces. In that form nothing makes
+    the move on the support vanish at a solution, and training does not succeed. The code that the authors published
+    agrees with the equation above.
+
+    Arguments:
+        key: a PRNG key for the initial weights.
+        as_printed: whether to use the update in the paper's text.
     """
 
     weights: CoordinateNetwork
@@ -92,6 +100,6 @@ class LearnedLasso(Algorithm):
 
 
 def _parts(oracle: Oracle, x: Float[Array, " d"]) -> tuple[Scalar, Scalar]:
-    """Smooth and non-smooth part of the loss; together one call for the value."""
+    """The smooth and non-smooth parts of the loss, which together count as one call for the value."""
     smooth = oracle.problem_class.smooth(x, oracle.problem)
     return smooth, oracle.value(x) - smooth

@@ -15,7 +15,7 @@ from .coordinate_network import CoordinateNetwork
 from .features import split, weighted
 
 LOSS, TIME = 1e3, 1e2
-"""Units of losses (and gradients) and of t, such that all features are of the size of 1."""
+"""Units of losses (and gradients) and of t, so that all features are of order 1."""
 
 
 class TrainingState(NamedTuple):
@@ -28,13 +28,20 @@ class TrainingState(NamedTuple):
 
 
 class LearnedNetworkTraining(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} + d^{(t)}\), with d from a coordinate-wise network.
+    r"""The paper's learned algorithm for training a network with full batches (appendix K).
 
-    It sees the normalized gradient \(d_1\), the normalized momentum \(d_2\), and both times a learned diagonal,
-    \(g \odot d_1\) and \(m \odot d_2\). Their four weights come from a second network that sees the norms of gradient
-    and momentum, the change of the loss, the largest entry of the gradient, the inner product of \(d_1\) and
-    \(d_2\), and t. The large ones are measured in fixed units: the functions are the same, as the first layer's weights
-    can undo it, but its weights are then of one size, and training is steadier.
+    \[ x^{(t+1)} = x^{(t)} + d^{(t)} \]
+
+    with a direction d from a coordinate-wise network. It sees the normalized gradient \(d_1\), the normalized
+    momentum \(d_2\), and both multiplied by a learned diagonal, \(g \odot d_1\) and \(m \odot d_2\). Their four weights
+    come from a second network that sees the norms of gradient and momentum, the change of the loss, the largest entry
+    of the gradient, the inner product of \(d_1\) and \(d_2\), and t. Large features are measured in fixed units. This
+    does not change which functions can be represented, because the weights of the first layer can undo it; but then
+    these weights are of the same order, and training is more stable.
+
+    Arguments:
+        dimension: of the points, at least 1.
+        key: a PRNG key for the initial weights.
     """
 
     weights: CoordinateNetwork

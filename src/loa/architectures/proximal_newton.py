@@ -18,7 +18,7 @@ from .first_step import FirstStep
 
 
 class ProximalNewtonState(NamedTuple):
-    """The point, the norm of the proximal residual at the one before, and the logarithm of the caution."""
+    """The point, the norm of the proximal residual at the previous point, and the logarithm of the caution."""
 
     x: Float[Array, " d"]
     previous_norm: Scalar
@@ -26,25 +26,37 @@ class ProximalNewtonState(NamedTuple):
 
 
 class LearnedProximalNewton(Algorithm):
-    r"""Newton's method on \(F(x) = x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x)) = 0\), β = 1/L.
+    r"""A Newton method with a learned curvature, for losses with a non-smooth part.
 
-    The Jacobian of F takes the learned average curvature \(B = R^\top R\) of the smooth part h for its Hessian; the
-    proximal mapping acts on each coordinate alone and has slope D there:
+    It solves \(F(x) = x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x)) = 0\), where β = 1/L. In the Jacobian of F,
+    the learned average curvature \(B = R^\top R\) replaces the Hessian of the smooth part h; the proximal mapping acts
+    on each coordinate separately and has slope D there:
 
     \[ \big(I - D (I - \beta B) + \beta \mu I\big)\, d = -F(x^{(t)}), \qquad
        \mu = \mu_0 + \kappa^{(t)} \mu_1 \|F(x^{(t)})\|^p. \]
 
-    The caution κ grows where \(\|F\|\) does, and falls where it falls and at first, by learned factors; it stays within
-    \(e^{\pm 7}\). If there is a learned first step, it is the first d. From \(x^{(t)} + d\) on, `sweeps` of the
-    Douglas-Rachford method (ADMM) with a learned penalty ρ and relaxation minimize the model
-    \(\langle \nabla h(x^{(t)}), z - x^{(t)} \rangle + \frac12 \|R (z - x^{(t)})\|^2 + g(z)\). They find out which
-    coordinates are zero, which Newton's method is bad at; it is good at the rest, which they are bad at. This pays
-    where problems share their curvature.
+    The caution κ grows when \(\|F\|\) grows, and shrinks when it shrinks and in the first step, by learned factors; it
+    stays within \(e^{\pm 7}\). A learned first step, if there is one, replaces the first d. Starting at
+    \(x^{(t)} + d\), `sweeps` of the Douglas-Rachford method (ADMM) with a learned penalty ρ and relaxation minimize the
+    model \(\langle \nabla h(x^{(t)}), z - x^{(t)} \rangle + \frac12 \|R (z - x^{(t)})\|^2 + g(z)\). The sweeps are good
+    at finding which coordinates are zero, and Newton's method is good at the values of the others. The method pays off
+    if the problems of a class have similar curvature.
 
-    The points that such a step does not move are the solutions, whatever B is, so the systems may be solved in float32:
-    then \(\mu_0\) must not be much smaller than \(10^{-5} \|B\|\). The rows of R are orthogonal, as `factor_of` makes
-    them. One gradient per step, and a proximal mapping for Newton's method and each sweep. h is R, the first step,
-    \(\log \mu_0, \log \mu_1\), p, the logarithms of the two factors, log ρ and the relaxation.
+    The fixed points of a step are the solutions, whatever B is, so the systems may be solved in float32; then
+    \(\mu_0\) must not be much smaller than \(10^{-5} \|B\|\). A step takes one gradient, and one proximal mapping for
+    Newton's method and for each sweep.
+
+    Arguments:
+        factor: R, with orthogonal rows, as `factor_of` computes it.
+        log_floor: log μ₀.
+        log_damping: log μ₁.
+        power: p.
+        log_up: the logarithm of the factor by which the caution grows.
+        log_down: the logarithm of the factor by which the caution shrinks.
+        log_penalty: log ρ.
+        relaxation: of the sweeps, in (0, 2).
+        first_step: a learned first step, optional.
+        sweeps: the number of sweeps per step, 0 or more.
     """
 
     factor: Float[Array, "r d"]
@@ -77,7 +89,7 @@ class LearnedProximalNewton(Algorithm):
         return ProximalNewtonState(self._sweep(oracle, x, gradient, move), length, log_caution)
 
     def _sweep(self, oracle: Oracle, x: Array, gradient: Array, move: Array) -> Float[Array, " d"]:
-        """Where the sweeps lead from x + d on the model at x; the dual variable is divided by ρ."""
+        """The result of the sweeps from x + d on the model at x; the dual variable is divided by ρ."""
         penalty = jnp.exp(self.log_penalty)
         factor = self.factor.astype(jnp.float32)
         share = 1.0 / (jnp.sum(factor * factor, axis=1) + penalty.astype(jnp.float32))
@@ -109,7 +121,7 @@ class LearnedProximalNewton(Algorithm):
 
 
 def factor_of(matrix: Float[np.ndarray, "d d"]) -> Float[Array, "r d"]:
-    r"""R with as few rows as possible such that \(R^\top R\) is the matrix, without its negative eigenvalues."""
+    r"""The smallest R such that \(R^\top R\) is the matrix without its negative eigenvalues."""
     spectrum, basis = np.linalg.eigh(np.asarray(matrix))
     kept = spectrum > 1e-10 * spectrum.max()
     return jnp.asarray((basis[:, kept] * np.sqrt(spectrum[kept])).T)

@@ -23,11 +23,20 @@ class LearnedState(NamedTuple):
 
 
 class LearnedQuadratics(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} + \beta^{(t)} d^{(t)}\): one network for the direction d, one for the step size β.
+    r"""The paper's learned algorithm for quadratics (appendix H).
 
-    The direction is computed coordinate by coordinate from the normalized gradient \(d_1\), the normalized momentum
-    \(d_2\) and \(d_1 \odot d_2\); the step size from \(\log(1 + \cdot)\) of the norms of gradient and momentum and of
-    the last two losses.
+    \[ x^{(t+1)} = x^{(t)} + \beta^{(t)} d^{(t)}, \]
+
+    with one network for the direction d and one for the step size β. The direction is computed coordinate by
+    coordinate from the normalized gradient \(d_1\), the normalized momentum \(d_2\) and \(d_1 \odot d_2\). The step
+    size is computed from \(\log(1 + \cdot)\) of the norms of gradient and momentum and of the last two losses.
+
+    Arguments:
+        key: a PRNG key for the initial weights.
+
+    >>> learned = LearnedQuadratics(key=jax.random.key(0))
+    >>> sum(weights.size for weights in jax.tree.leaves(learned))  # numbers to learn
+    772
     """
 
     direction: CoordinateNetwork

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Float32, Int, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..algorithms.compact_bfgs import by_row, oldest_first, weights_of_gradients, weights_of_steps
 from ..algorithms.line_search import dot, inverse
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
@@ -37,8 +37,7 @@ class Pairs(NamedTuple):
     @property
     def by_age(self) -> Int[Array, " m"]:
         """The rows from the oldest pair to the newest."""
-        size = self.R.shape[0]
-        return (self.written + jnp.arange(size)) % size
+        return oldest_first(self.written, self.R.shape[0])
 
     def after(self, s: Float32[Array, " d"], y: Float32[Array, " d"]) -> Pairs:
         """With a new pair, unless its curvature is not positive."""
@@ -53,20 +52,16 @@ class Pairs(NamedTuple):
     def direction(self, gradient: Float32[Array, " d"], first: Float32[Array, " d"]) -> Float32[Array, " d"]:
         r"""\(-Hg\), where H is what the BFGS updates make of the diagonal matrix `first`, rescaled to the last pair.
 
-        In the compact representation of `loa.algorithms.LBFGS`, which takes four matrix-vector products.
+        In the compact representation, which takes four matrix-vector products here. `loa.LBFGS` needs two, because it
+        remembers the products of its pairs; with another first matrix in every step, these would be of no use.
         """
         rows = self.by_age
         newest = self.Y[rows[-1]]
         first = first * jnp.where(self.written > 0, self.R[-1, -1] * inverse(dot(newest, first * newest)), 1.0)
-        u = solve_triangular(self.R, (self.S @ gradient)[rows])
-        guess = first * (gradient - _placed(u, rows) @ self.Y)
-        w = solve_triangular(self.R, jnp.diag(self.R) * u - (self.Y @ guess)[rows], trans=1)
-        return -guess - _placed(w, rows) @ self.S
-
-
-def _placed(values: Float32[Array, " m"], rows: Int[Array, " m"]) -> Float32[Array, " m"]:
-    """Values by age as values by row."""
-    return jnp.zeros_like(values).at[rows].set(values)
+        u = weights_of_gradients(self.R, (self.S @ gradient)[rows])
+        guess = first * (gradient - by_row(u, rows) @ self.Y)
+        w = weights_of_steps(self.R, u, (self.Y @ guess)[rows])
+        return -guess - by_row(w, rows) @ self.S
 
 
 class QuasiNewtonState(NamedTuple):

@@ -17,7 +17,7 @@ from .cosines import Cosines
 
 
 class SpectralState(NamedTuple):
-    """The image; gradient and last step in scaled cosine coordinates; pairs of them; and the number of steps made."""
+    """The image, gradient and last step in scaled cosine coordinates, pairs of them, and the number of steps made."""
 
     x: Image
     gradient: Image
@@ -27,16 +27,24 @@ class SpectralState(NamedTuple):
 
 
 class LearnedSpectralQuasiNewton(Algorithm):
-    r"""L-BFGS without a line search, in coordinates in which the class is well conditioned.
+    r"""L-BFGS for images without a line search, in coordinates in which the class is well conditioned.
 
-    Blur and total variation are nearly diagonal in the cosine basis V: the curvature is about
+    Blur and total variation are nearly diagonal in the cosine basis V; the curvature is approximately
 
     \[ V \mathrm{diag}\big(a + \lambda b\, w^p\big) V^\top, \qquad w_{ij} = 4 \sin^2 \tfrac{\pi i}{2h} +
        4 \sin^2 \tfrac{\pi j}{2w}, \]
 
-    where w is the spectrum of \(D^\top D\). The method works in the coordinates that make it the identity. Directions
-    need not be exact, so all but the image and its gradient is in float32. One gradient per step. h holds the
-    logarithms of a, b, p, of the first step and of the others.
+    where w is the spectrum of \(D^\top D\). The method works in the coordinates in which this matrix is the identity.
+    Directions need not be exact, so everything except the image and its gradient is in float32. A step takes one
+    gradient.
+
+    Arguments:
+        log_floor: log a.
+        log_slope: log b.
+        log_power: log p.
+        log_first: the logarithm of the step size of the first step.
+        log_step: the logarithm of the step size of all others.
+        memory: the number of pairs that are kept, at least 1.
     """
 
     log_floor: Float[Array, ""] = eqx.field(converter=jnp.asarray)

@@ -15,22 +15,24 @@ from .features import split, weighted
 
 BETA1, BETA2, RATE, EPSILON = 0.9, 0.999, 1e-3, 1e-8
 LOSS, TIME, STEP = 1e3, 1e3, 1e-3
-"""Units of loss, t and step size, such that the network takes and gives numbers of the size of 1; its weights can undo
-them."""
+"""Units of loss, t and step size, so that inputs and outputs of the network are of order 1."""
 
 
 class LearnedStochasticTraining(Algorithm):
-    r"""Adam with learned preconditioners \(p_1, p_2\).
+    r"""Adam with learned preconditioners: the paper's algorithm for training with mini-batches (appendix L).
 
-    \[ x^{(t+1)} = x^{(t)} - s_4 \kappa\, p_1 \odot \hat m / (0.001 |p_2| \odot \sqrt{\hat v} + \varepsilon) \]
+    \[ x^{(t+1)} = x^{(t)} - s_4 \kappa\, p_1 \odot \hat m / (0.001 |p_2| \odot \sqrt{\hat v} + \varepsilon). \]
 
-    \(p_1, p_2\) come from a coordinate-wise network that sees the directions \(d_1, d_2\) of Adam's moments
-    \(\hat m, \hat v\) and \(d_1 \odot d_2\). Their weights \(s_1, s_2, s_3\) and the step size \(s_4\) come from a
-    second network that sees the norms of the moments, t and the stochastic loss. (The paper's text writes \(d_1, d_2\)
-    for \(p_1, p_2\) in the update, and its figure has three features instead of four.)
+    The preconditioners \(p_1, p_2\) come from a coordinate-wise network that sees the directions \(d_1, d_2\) of Adam's
+    moments \(\hat m, \hat v\) and \(d_1 \odot d_2\). Their weights \(s_1, s_2, s_3\) and the step size \(s_4\) come
+    from a second network that sees the norms of the moments, t and the stochastic loss. The paper's text writes
+    \(d_1, d_2\) for \(p_1, p_2\) in the update, and its figure has three features instead of four.
 
-    It begins with \(p_1 = p_2\) and \(s_4 \ge 0\), that is as Adam with the rate \(s_4\): a \(p_2\) that is nearly zero
-    where \(p_1\) is not makes steps so long that nothing can be learned from them.
+    The initial weights are such that \(p_1 = p_2\) and \(s_4 \ge 0\), which is Adam with the rate \(s_4\). Otherwise
+    coordinates with a \(p_2\) close to zero would make steps too long to learn anything from.
+
+    Arguments:
+        key: a PRNG key for the initial weights.
     """
 
     weights: CoordinateNetwork
@@ -66,5 +68,5 @@ class LearnedStochasticTraining(Algorithm):
 
 
 def _with_last(network: CoordinateNetwork, weight: Float[Array, "out in"]) -> CoordinateNetwork:
-    """The network with another last layer."""
+    """The network with a different last layer."""
     return eqx.tree_at(lambda network: network.weights[-1], network, weight)

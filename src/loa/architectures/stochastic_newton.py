@@ -16,7 +16,7 @@ from .curvature import Curvature
 
 
 class StochasticNewtonState(NamedTuple):
-    """The point, the mean of recent ones, running means of gradient and loss, and the number of steps made."""
+    """The point, the mean of recent points, running means of gradient and loss, and the number of steps made."""
 
     x: Float[Array, " d"]
     average: Float[Array, " d"]
@@ -26,16 +26,29 @@ class StochasticNewtonState(NamedTuple):
 
 
 class LearnedStochasticNewton(Algorithm):
-    r"""Preconditioned momentum with decaying steps; its iterate is a running mean of the points it visits.
+    r"""Stochastic gradient descent with momentum and averaging, preconditioned by a learned curvature.
 
-    With running means g and ℓ of stochastic gradient and loss, both corrected for their start at 0,
+    With running means g and ℓ of the stochastic gradient and loss, both corrected for their start at 0,
 
     \[ x^{(t+1)} = x^{(t)} - \alpha\, \sigma^a\, V \big(\mathrm{diag}(w) + \mu I\big)^{-1} V^\top g, \qquad
        \mu = (\mu_0 + \mu_1 \ell)\, \sigma^p, \qquad \sigma = \frac{1}{1 + (t + 1)/T}. \]
 
-    Steps, computed in float32, are no longer than a learned radius times \(\sigma^a\); the iterate moves by a learned
-    share, times \(\sigma^b\), of its distance to x. h is the curvature (V, w), the powers a, b and p, the logarithms of
-    the other numbers, and the logits of the three memories.
+    Steps are computed in float32 and are never longer than a learned radius times \(\sigma^a\). The iterate is a
+    running mean of the points x: in each step it moves by a learned fraction, times \(\sigma^b\), of its distance to x.
+
+    Arguments:
+        curvature: (V, w).
+        log_step: log α.
+        log_decay_time: log T.
+        log_floor: log μ₀.
+        log_damping: log μ₁.
+        log_radius: the logarithm of the radius.
+        momentum: the logit of the memory of the mean gradient.
+        loss_memory: the logit of the memory of the mean loss.
+        averaging: the logit of the memory of the iterate.
+        step_power: a.
+        averaging_power: b.
+        damping_power: p.
     """
 
     curvature: Curvature

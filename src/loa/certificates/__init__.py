@@ -14,6 +14,7 @@ from .certificate import Certificate as Certificate
 from .cvar import cvar_bound as cvar_bound
 from .cvar import cvar_threshold as cvar_threshold
 from .cvar import lower_cvar_bound as lower_cvar_bound
+from .deployed import certify as certify
 from .distribution import Band as Band
 from .distribution import simple_band as simple_band
 from .distribution import tight_band as tight_band
@@ -27,7 +28,6 @@ from .goals import Mean as Mean
 from .goals import Probability as Probability
 from .goals import Quantile as Quantile
 from .goals import Tail as Tail
-from .goals import certify as certify
 from .lambda_grid import best_on_grid as best_on_grid
 from .lambda_grid import geometric_grid as geometric_grid
 from .lambda_grid import odds_grid as odds_grid

@@ -1,4 +1,4 @@
-r"""A bound that holds at every number of problems at once: keep drawing until it is tight enough.
+r"""A bound that holds at every number of problems simultaneously: keep drawing until it is tight enough.
 
 For fixed \(\lambda_1,\dots,\lambda_K \in (0,1)\) with weights \(w_k\), the mixture of products
 \[ W_n(m) = \sum_k w_k \prod_{i\le n} \frac{1-\lambda_k X_i}{1-\lambda_k m} \]
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .inputs import Array, check_fraction, per_problem, round_up
+from .inputs import Array, check_fraction, per_problem
+from .rounding import round_up
 
 DEFAULT_GRID = tuple(float(lam) for lam in special.expit(np.linspace(-5.0, 5.0, 21)))
 EVERY_TIME = 2048

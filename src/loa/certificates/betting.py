@@ -35,8 +35,9 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import Array, check_fraction, per_problem, round_up
+from .inputs import Array, check_fraction, per_problem
 from .pac_bayes_kl import kl_inverse
+from .rounding import round_up
 
 GRID_SIZE = 2**15
 STRIDE = 64

@@ -11,31 +11,31 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .inputs import Array, check_fraction, check_whole, finite_or_infinite, plain
+from ..statistics.proportions import lower_limit, upper_limit
+from .inputs import Array, check_fraction, check_whole, finite_or_infinite
+from .rounding import plain
 
 
 def clopper_pearson_upper(successes: Any, trials: Any, delta: float) -> Any:
-    r"""The largest p under which so few successes are not rarer than δ: \(P(\mathrm{Bin}(n,p)\le k)=\delta\).
+    r"""An upper bound on a probability from a number of successes: the p with \(P(\mathrm{Bin}(n,p)\le k)=\delta\).
 
     >>> round(clopper_pearson_upper(0, 100, 0.05), 5) == round(1 - 0.05 ** (1 / 100), 5)
     True
     """
     successes, trials = _counts(successes, trials)
     check_fraction("delta", delta)
-    inside = special.betainccinv(successes + 1, np.maximum(trials - successes, 1), delta)
-    return plain(np.where(successes < trials, np.minimum(inside * (1 + 1e-10), 1.0), 1.0))
+    return plain(np.minimum(upper_limit(successes, trials, delta) * (1 + 1e-10), 1.0))
 
 
 def clopper_pearson_lower(successes: Any, trials: Any, delta: float) -> Any:
-    r"""The smallest p under which so many successes are not rarer than δ: \(P(\mathrm{Bin}(n,p)\ge k)=\delta\).
+    r"""A lower bound on a probability from a number of successes: the p with \(P(\mathrm{Bin}(n,p)\ge k)=\delta\).
 
     >>> round(clopper_pearson_lower(100, 100, 0.05), 5) == round(0.05 ** (1 / 100), 5)
     True
     """
     successes, trials = _counts(successes, trials)
     check_fraction("delta", delta)
-    inside = special.betaincinv(np.maximum(successes, 1), trials - successes + 1, delta)
-    return plain(np.where(successes > 0, inside * (1 - 1e-10), 0.0))
+    return plain(lower_limit(successes, trials, delta) * (1 - 1e-10))
 
 
 def tail_bound(values: Any, threshold: float, delta: float) -> float:

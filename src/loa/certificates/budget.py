@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from .certificate import Certificate
 from .inputs import failure_probability
+from .rounding import percent_down, percent_exact
 
 
 class OverspentError(ValueError):
-    """Confidence was asked for that the budget does not have."""
+    """More confidence was asked for than the budget has."""
 
 
 class Budget:
@@ -28,9 +29,9 @@ class Budget:
     >>> budget.spend("stopping_time")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    loa.certificates.budget.OverspentError: 'stopping_time' is spent already: a second look needs its own part, ...
+    loa.certificates.budget.OverspentError: 'stopping_time' has been spent: a second look needs its own part, ...
     >>> print(budget)
-    With 95 % confidence all of these hold together: stopping_time (98 %, spent), contraction (98 %), solved (99 %).
+    With 95% confidence, all of these hold together: stopping_time (98%, spent), contraction (98%), solved (99%).
     """
 
     def __init__(self, confidence: float, parts: Mapping[str, float]):
@@ -64,12 +65,12 @@ class Budget:
         """The confidence of the one certificate of this name."""
         if name not in self._shares:
             raise OverspentError(
-                f"{name!r} is not in the budget, which was declared for {', '.join(self._shares)}: what is reported "
-                "together must be declared together."
+                f"{name!r} is not in the budget, which was declared for {', '.join(self._shares)}: declare everything "
+                "that is reported together."
             )
         if name in self._spent:
             raise OverspentError(
-                f"{name!r} is spent already: a second look needs its own part, declared before the data is seen."
+                f"{name!r} has been spent: a second look needs its own part, declared before the data is seen."
             )
         self._spent.add(name)
         return round(1 - self._shares[name], 15)
@@ -79,32 +80,31 @@ class Budget:
 
         >>> from loa.certificates import certify
         >>> budget = Budget(0.9, {"time": 1, "rate": 1})
-        >>> time = certify([50.0] * 100, cap=500.0, confidence=budget.spend("time"), functional="stopping_time")
+        >>> time = certify([40.0, 60.0] * 50, cap=500.0, confidence=budget.spend("time"), functional="stopping_time")
         >>> print(budget.report([time]))
-        With 90 % confidence all of the following hold together:
-        - at most 64.03 iterations on average, over problems drawn like these 100.
+        With 90% confidence, all of the following hold together:
+        - The algorithm needs at most 64.19 iterations on average on new problems drawn like these 100.
         """
         certificates = list(certificates)
         used = sum(failure_probability(certificate.confidence) for certificate in certificates)
         if used > self._delta * (1 + 1e-9) + 1e-14:
             raise OverspentError(
-                f"these certificates hold together with {1 - used:.4%} confidence only, but {self._confidence:.4%} was "
-                "declared: make each of them with the confidence that the budget gives it."
+                f"these certificates hold together with only {percent_down(max(1 - used, 0.0))} confidence, but "
+                f"{percent_exact(self._confidence)} was declared: give each the confidence that the budget has for it."
             )
-        claims = [certificate.sentence().split(" confidence, ", 1)[1] for certificate in certificates]
-        head = f"With {100 * self._confidence:.10g} % confidence all of the following hold together:"
-        return "\n".join([head, *(f"- {claim}" for claim in claims)])
+        head = f"With {percent_down(self._confidence)} confidence, all of the following hold together:"
+        return "\n".join([head, *(f"- {certificate.claim()}" for certificate in certificates)])
 
     def __str__(self) -> str:
         shown = [
-            f"{name} ({100 * (1 - share):.6g} %{', spent' if name in self._spent else ''})"
+            f"{name} ({percent_down(round(1 - share, 15))}{', spent' if name in self._spent else ''})"
             for name, share in self._shares.items()
         ]
-        return f"With {100 * self._confidence:.10g} % confidence all of these hold together: {', '.join(shown)}."
+        return f"With {percent_down(self._confidence)} confidence, all of these hold together: {', '.join(shown)}."
 
 
 def joint_confidence(certificates: Iterable[Certificate]) -> float:
-    """With which confidence certificates hold together, whatever their dependence (the union bound).
+    """The confidence with which certificates hold together, whatever their dependence (the union bound).
 
     >>> from loa.certificates import certify
     >>> joint_confidence([certify([1.0], cap=2.0, confidence=0.95), certify([1.0], cap=2.0, confidence=0.99)])

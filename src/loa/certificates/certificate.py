@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..storage.files import write_whole
+from ..storage.plain_json import decoded, encoded
+from .possible import check_possible
+from .sentences import claim_of, sentence_of
 from .verdict import Verdict, verify
 
-UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}
-MEASURES = ("mean", "probability", "tail", "quantile", "cvar", "distribution")
-LEVELS = (0.5, 0.9, 0.99)
-"""Of a whole distribution function, the levels that the sentence reads out."""
+CHECKSUM = "checksum"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Certificate:
     """What is certified, with which confidence, from what, by which method and under which assumptions.
 
+    Content that no bound can have produced, such as a confidence of 1.5, is refused.
+
     Fields:
         functional: name of the functional.
-        measure: "mean", "probability" (at least so many have the property), "tail" (at most so many are above the
-            threshold), "quantile", "cvar" or "distribution" (at least so many are at most so large, for every value).
-        target: "deployed" (one algorithm) or "posterior" (its average).
+        measure: "mean", "probability" (a lower bound on how often a property holds), "tail" (an upper bound on how
+            often values are above the threshold), "quantile", "cvar", or "distribution" (for every value, a lower
+            bound on the share of problems that do not exceed it).
         kind: the method of the bound.
-        bound: the certified number; an upper bound but for "probability". For "distribution", the certified median.
+        bound: the certified number; an upper bound except for "probability". For "distribution", the certified median.
         empirical: the same measure on the sample.
         confidence: of this certificate alone; several hold together only as far as a `Budget` says.
         n: the number of problems it rests on.
-        cap: the largest value there can be, if the method needs one.
+        target: "deployed" (one algorithm) or "posterior" (its average).
+        cap: the largest possible value; None if the method needs none and the values were declared to have none.
         at_cap: the share of the sample at the cap, where a truncated functional hides something.
         level, threshold: of a quantile, a tail or a CVaR, as fixed beforehand.
-        band: for "distribution", pairs (value, share): at least that share of all problems is at most that large.
+        band: for "distribution", pairs (value, share): at least that share of all problems has at most that value.
         kl, lam, lam_origin: the divergence of posterior from prior, the parameter λ and how it was chosen.
         posterior: weights of the candidates, for the target "posterior".
         draws: fingerprint of the draw of problems in each role.
         data: fingerprint of the values it was made from.
-        assumptions: what it rests on beyond what was checked.
+        assumptions: what it rests on and the code cannot check.
+        checked: what it rests on and the code has checked.
         unit: of the functional, for the sentence.
     """
 
@@ -65,11 +69,11 @@ class Certificate:
     draws: Mapping[str, str] = dataclasses.field(default_factory=dict)
     data: str = ""
     assumptions: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
     unit: str = ""
 
     def __post_init__(self):
-        if self.measure not in MEASURES:
-            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {self.measure!r}.")
+        check_possible(self)
 
     @property
     def vacuous(self) -> bool:
@@ -81,86 +85,44 @@ class Certificate:
         return self.bound >= (1.0 if self.measure == "tail" else float("inf") if self.cap is None else self.cap)
 
     def sentence(self) -> str:
-        """In plain words, rounded so that what is read is never better than what is certified.
+        """The certificate in plain words, rounded so that nothing reads better than what is certified.
+
+        Bounds are rounded outward to four digits and the confidence is rounded down; thresholds, levels and caps are
+        printed in full.
 
         >>> Certificate(functional="stopping_time", measure="mean", kind="betting", bound=111.93, empirical=105.0,
-        ...             confidence=0.95, n=250, cap=500.0).sentence()
-        'With 95 % confidence, at most 112 iterations on average, over problems drawn like these 250.'
+        ...             confidence=0.95, n=250, cap=500.0).sentence()  # doctest: +NORMALIZE_WHITESPACE
+        'With 95% confidence, the algorithm needs at most 112 iterations on average on new problems drawn like these
+        250.'
         """
-        return f"With {_percent(self.confidence, -1)} confidence, {self._statement()}"
+        return sentence_of(self)
+
+    def claim(self) -> str:
+        """The sentence without its confidence, for lists in which that is stated once.
+
+        >>> Certificate(functional="solved", measure="probability", kind="clopper-pearson", bound=0.98955,
+        ...             empirical=0.995, confidence=0.95, n=1000).claim()
+        'The algorithm solves at least 98.95% of new problems drawn like these 1000.'
+        """
+        return claim_of(self)
 
     __str__ = sentence
 
-    def claim(self) -> str:
-        """The sentence without the confidence, with a capital letter."""
-        statement = self._statement()
-        return statement[:1].upper() + statement[1:]
-
-    def _statement(self) -> str:
-        if self.vacuous:
-            name = self.functional.replace("_", " ")
-            reason = "more of them are needed"
-            if self.at_cap and self.measure in ("quantile", "distribution"):
-                reason = f"{_percent(self.at_cap, 1)} of them reached {_number(self.cap)}, up to which is counted"
-            return f"nothing can be said about the {self.measure} of {name} from these {self.n} problems: {reason}."
-        where = f"over problems drawn like these {self.n}"
-        if self.target == "posterior":
-            where += " and over the posterior"
-        if self.at_cap and self.measure != "tail":
-            where += f" (counted up to {_number(self.cap)}, which {_percent(self.at_cap, 1)} of them reached)"
-        return f"{self._claim()}, {where}."
-
-    def _claim(self) -> str:
-        name = self.functional.replace("_", " ")
-        unit = self.unit or UNITS.get(self.functional, "")
-        need = "need" if unit else "have"
-
-        def amount(number: float | None, sense: str, up: bool = True) -> str:
-            shown = _number(number, up)
-            return f"{sense} {shown} {unit}" if unit else f"a {name} {'of ' if sense else ''}{sense} {shown}"
-
-        if self.measure == "mean":
-            return f"{amount(self.bound, 'at most')} on average"
-        if self.measure == "probability":
-            return f"at least {_percent(self.bound, -1)} are {name}"
-        if self.measure == "tail":
-            return f"at most {_percent(self.bound, 1)} {need} {amount(self.threshold, 'more than', up=False)}"
-        if self.measure == "quantile":
-            return f"{_percent(self.level or 0.0, 0)} {need} {amount(self.bound, 'at most')}"
-        if self.measure == "distribution":
-            return self._levels(need, amount)
-        return f"the worst {_percent(1 - (self.level or 0.0), 0)} {need} {amount(self.bound, 'at most')} on average"
-
     def at(self, value: float) -> float:
-        """Of a distribution, the share of problems that are certified to have at most this value.
+        """The share of problems that are certified to have at most this value, for a distribution.
 
         >>> from loa.certificates import Distribution
-        >>> round(Distribution("stopping_time").certify(np.arange(100.0), 0.95).at(89.0), 3)
+        >>> round(Distribution("stopping_time", cap=None).certify([float(k) for k in range(100)], 0.95).at(89.0), 3)
         0.788
         """
         if self.band is None:
             raise ValueError(
-                f"only the certificate of a distribution has a share for every value, not of a {self.measure}."
+                f"only the certificate of a distribution has a share for every value, not that of a {self.measure}."
             )
         return max((share for at_most, share in self.band if at_most <= value), default=0.0)
 
-    def _levels(self, need: str, amount: Callable[..., str]) -> str:
-        """The values that a few levels reach; the largest share there is, if they reach none."""
-        band: tuple[tuple[float, float], ...] = self.band or ((0.0, 0.0),)
-        first = [(level, next((value for value, share in band if share >= level), None)) for level in LEVELS]
-        reached = [(level, value) for level, value in first if value is not None]
-        if not reached:
-            value, share = band[-1]
-            return f"at least {_percent(share, -1)} {need} {amount(value, 'at most')}"
-        parts = [f"{_percent(level, 0)} at most {_number(value)}" for level, value in reached[1:]]
-        level, value = reached[0]
-        if unit := self.unit or UNITS.get(self.functional, ""):
-            head = f"{_percent(level, 0)} {need} at most {_number(value)}"
-            return ", ".join([head, *parts]) + f" {unit}, at once"
-        return ", ".join([f"{_percent(level, 0)} {need} {amount(value, 'at most')}", *parts]) + ", at once"
-
     def verify(self, values: Any, *, error_rate: float = 0.01) -> Verdict:
-        """Confront it with values on fresh problems, drawn after it was issued.
+        """Test the certificate on fresh problems, drawn after it was issued.
 
         If the certificate is true, the verdict is "contradicted" with a probability of at most `error_rate`.
 
@@ -168,15 +130,24 @@ class Certificate:
             values: (problem,) or (problem, replicate); for the target "posterior" (problem, candidate).
 
         >>> from loa.certificates import certify
-        >>> certificate = certify(np.tile([100.0, 300.0], 500), cap=500.0)
-        >>> certificate.verify(np.tile([150.0, 350.0], 500)).contradicted
+        >>> certificate = certify([100.0, 300.0] * 500, cap=500.0)
+        >>> certificate.verify([150.0, 350.0] * 500).contradicted
         True
         """
         return verify(self, values, error_rate)
 
+    @property
+    def checksum(self) -> str:
+        """A digest of the content, by which an edited file is recognized."""
+        return _digest(self._content())
+
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; infinity is the string "Infinity"."""
-        return {field.name: _encoded(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        """Plain values for JSON, with the checksum; infinity is the string "Infinity"."""
+        content = self._content()
+        return {**content, CHECKSUM: _digest(content)}
+
+    def _content(self) -> dict[str, Any]:
+        return {field.name: encoded(getattr(self, field.name)) for field in dataclasses.fields(self)}
 
     def to_json(self) -> str:
         """As JSON text that any reader accepts."""
@@ -189,21 +160,35 @@ class Certificate:
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`, which refuses a text that was edited."""
         try:
-            return cls.from_dict(json.loads(text))
+            content = json.loads(text)
         except json.JSONDecodeError as error:
-            raise ValueError(f"this is not a certificate, not even JSON: {error}.") from error
+            raise ValueError(f"this is not a certificate, because it is not JSON: {error}.") from error
+        return cls.from_dict(content)
 
     @classmethod
     def from_dict(cls, content: Any) -> Certificate:
-        """The inverse of `to_dict`."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        if not isinstance(content, dict) or not {"functional", "measure", "bound"} <= set(content) <= known:
+        """The inverse of `to_dict`, which refuses content that was edited or that no certificate can have.
+
+        >>> content = Certificate(functional="x", measure="mean", kind="betting", bound=1.5, empirical=1.0,
+        ...                       confidence=0.95, n=9).to_dict()
+        >>> Certificate.from_dict({**content, "bound": 1.4})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        ValueError: this certificate was edited after it was made: its content does not match its checksum.
+        """
+        fields = dataclasses.fields(cls)
+        required = {field.name for field in fields if field.default is field.default_factory} | {CHECKSUM}
+        if not isinstance(content, dict) or not required <= set(content) <= {field.name for field in fields} | required:
             raise ValueError(
-                "this is not a certificate: it needs a functional, a measure, a bound and known fields only."
+                f"this is not a certificate: it must have {', '.join(sorted(required))}, and no unknown fields."
             )
-        return cls(**{name: _decoded(value) for name, value in content.items()})
+        values = {name: value for name, value in content.items() if name != CHECKSUM}
+        certificate = cls(**{name: _frozen(decoded(value)) for name, value in values.items()})
+        if certificate.checksum != content[CHECKSUM]:
+            raise ValueError("this certificate was edited after it was made: its content does not match its checksum.")
+        return certificate
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
@@ -211,30 +196,19 @@ class Certificate:
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
 
-def _encoded(value: Any) -> Any:
-    if isinstance(value, float) and np.isinf(value):
-        return "Infinity"
-    if isinstance(value, tuple):
-        return [_encoded(part) for part in value]
-    return dict(value) if isinstance(value, Mapping) else value
+def _frozen(value: Any) -> Any:
+    """With tuples in place of lists."""
+    return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
 
 
-def _decoded(value: Any) -> Any:
-    if value == "Infinity":
-        return float("inf")
-    return tuple(_decoded(part) for part in value) if isinstance(value, list) else value
+def _digest(content: Mapping[str, Any]) -> str:
+    """A hash of encoded content that depends on neither the order of fields nor the layout of numbers."""
 
+    def canonical(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: canonical(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [canonical(part) for part in value]
+        return repr(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else value
 
-def _number(number: float | None, up: bool = True) -> str:
-    """Four digits, rounded up or down."""
-    if number is None or number == 0 or not np.isfinite(number):
-        return str(number)
-    unit = 10.0 ** (np.floor(np.log10(abs(number))) - 3)
-    rounded = (np.ceil if up else np.floor)(np.round(number / unit, 6)) * unit
-    return f"{rounded:.12g}"
-
-
-def _percent(share: float, direction: int) -> str:
-    """A percentage of at most two decimals, rounded up (1), down (-1) or to the nearest (0)."""
-    rounding = {1: np.ceil, -1: np.floor, 0: np.round}[direction]
-    return f"{rounding(np.round(share * 1e4, 6)) / 100:.12g} %"
+    return hashlib.sha256(json.dumps(canonical(content), sort_keys=True).encode()).hexdigest()[:32]

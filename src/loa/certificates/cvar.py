@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..statistics.quantiles import quantile
 from .betting import betting_bound
 from .binomial import one_per_problem
 from .distribution import band_width
-from .inputs import Array, check_fraction, round_up, shares_of_cap
+from .inputs import Array, check_fraction, shares_of_cap
+from .rounding import round_up
 
 
 def cvar_bound(values: Any, level: float, threshold: float, delta: float, cap: float) -> float:
@@ -75,8 +77,7 @@ def cvar_threshold(prior_values: Any, level: float, cap: float) -> float:
     89.0
     """
     check_fraction("level", level)
-    values = np.sort(one_per_problem(prior_values))
+    values = one_per_problem(prior_values)
     shares_of_cap(values, cap)
     below = values[values < cap]
-    rank = max(int(np.ceil(level * values.size * (1 - 1e-12))), 1)
-    return float(min(values[rank - 1], below.max())) if below.size else 0.0
+    return float(min(quantile(values, level), below.max())) if below.size else 0.0

@@ -1,4 +1,4 @@
-r"""The whole distribution function at once: from below, so that it says how many problems are at least so good.
+r"""Lower bounds on the whole distribution function: on the share of problems that stay below a value, for every value.
 
 `simple_band`: \(F(x) \ge F_N(x) - \varepsilon\) for all x, with the exact one-sided Kolmogorov–Smirnov width ε.
 `tight_band`: the one-sided Berk–Jones band. The k-th of N uniform order statistics has a Beta(k, N-k+1) distribution;
@@ -24,7 +24,7 @@ SMALLEST_EXACT = 1e-6
 
 
 class Band(NamedTuple):
-    """With the confidence asked for, at least a share `shares[k]` of all problems has a value ≤ `values[k]`, all k."""
+    """For all k simultaneously, at least the share `shares[k]` of all problems has a value of at most `values[k]`."""
 
     values: Array
     shares: Array

@@ -6,15 +6,14 @@ import dataclasses
 import hashlib
 from typing import Any
 
+import jax
 import numpy as np
 
-ROLES = {
-    "prior": "choosing candidates, prior, λ, thresholds and caps",
-    "validation": "choosing during training",
-    "posterior": "the posterior and its certificate",
-    "held-out": "certifying the deployed algorithm",
-    "test": "measuring, and verifying certificates",
-}
+from ..problems.role import Role
+
+ROLES = {role.text: role.purpose for role in (Role.prior, Role.validation, Role.posterior, Role.held_out, Role.test)}
+"""Roles that certificates know, and what their problems are used for."""
+
 MAY_SHARE = frozenset({"prior", "validation"})
 
 
@@ -64,7 +63,7 @@ class Draw:
         if copies and not finite:
             raise OverlapError(
                 f"{copies} of the {len(fingerprints)} {role} problems are copies of others, so they are not "
-                "independent: draw them anew, or say finite=True if the class has finitely many problems."
+                "independent: draw other problems, or say finite=True if the class has finitely many problems."
             )
         return cls(role, fingerprints, finite)
 
@@ -98,14 +97,13 @@ def check_disjoint(*draws: Draw) -> None:
             if shared:
                 raise OverlapError(
                     f"{len(shared)} problems are both in the {second.role} draw ({ROLES[second.role]}) and in the "
-                    f"{first.role} draw ({ROLES[first.role]}): a certificate would not be valid, draw them anew with "
+                    f"{first.role} draw ({ROLES[first.role]}), so a certificate would not be valid: draw them with "
                     "different keys."
                 )
 
 
 def _leaves(problems: Any) -> list[np.ndarray]:
     """The arrays of a stack of problems; those of PRNG keys are their key data."""
-    import jax
 
     def data(leaf: Any) -> np.ndarray:
         is_key = isinstance(leaf, jax.Array) and jax.numpy.issubdtype(leaf.dtype, jax.dtypes.prng_key)

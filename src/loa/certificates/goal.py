@@ -17,6 +17,18 @@ HELD_OUT = "the algorithm was fixed without these problems"
 BEFOREHAND = "their number, cap, level and threshold were fixed without these problems"
 PRIOR_FIRST = "candidates, prior, λ (or its grid) and cap were fixed without these problems"
 ANY_TIME = "cap, level and threshold were fixed without these problems; when to stop was decided without later ones"
+NOT_TRUNCATED = "no value is truncated: a run that was stopped early counts as infinite"
+CAPPED = "a run that exceeds the cap counts as the cap"
+OTHER_PROBLEMS = "the values that improve the first bets come from other problems"
+"""What a certificate rests on and the code cannot check."""
+
+COMPLETE = "no value is missing or NaN"
+WITHIN_CAP = "every value lies between 0 and the cap"
+INDICATORS = "every value is 0 or 1"
+ONE_EACH = "there is one value per problem"
+FINITE_KL = "prior and posterior are probabilities, and the prior has mass where the posterior has"
+DISJOINT = "no problem is in two draws whose roles must be disjoint"
+"""What a certificate rests on and the code has checked."""
 
 
 class Found(NamedTuple):
@@ -30,7 +42,7 @@ class Found(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Goal(ABC):
-    """A measure of a functional that is to be certified of the deployed algorithm."""
+    """A measure of a functional that is to be certified for the deployed algorithm."""
 
     functional: str
     measure: ClassVar[str]
@@ -51,7 +63,9 @@ class Goal(ABC):
 
         Arguments:
             values: on held-out problems, which neither training nor selection has seen.
-            prior_mass: π(h), for a candidate that was chosen on these very problems (Occam's razor). It is given
+            confidence: in (0, 1).
+            draws: fingerprints of the draws by role, for the record.
+            prior_mass: π(h), for a candidate that was chosen on these same problems (Occam's razor). It is given
                 \(\delta\pi(h)\), which sums to at most δ over all candidates, so that its bound holds whichever was
                 chosen: the Dirac posterior, of divergence \(\log 1/\pi(h)\).
         """
@@ -71,6 +85,7 @@ class Goal(ABC):
         """The certificate that says what was found."""
         values, cap = np.asarray(values), getattr(self, "cap", None)
         occam = prior_mass is not None
+        rests_on = (INDEPENDENT, PRIOR_FIRST, BEFOREHAND) if occam else assumptions
         return Certificate(
             functional=self.functional,
             measure=self.measure,
@@ -87,9 +102,22 @@ class Goal(ABC):
             kl=float(-np.log(prior_mass)) if prior_mass is not None else None,
             draws=dict(draws or {}),
             data=fingerprint(values),
-            assumptions=(INDEPENDENT, PRIOR_FIRST) if occam else assumptions,
+            assumptions=(*rests_on, *self._declared()),
+            checked=self._checked(),
             unit=getattr(self, "unit", ""),
         )
+
+    def _declared(self) -> tuple[str, ...]:
+        """What the cap means to the goal: whoever declares that there is none vouches for it."""
+        if getattr(self, "cap", 1.0) is None:
+            return (NOT_TRUNCATED,)
+        return (CAPPED,) if self.measure in ("mean", "cvar") else ()
+
+    def _checked(self) -> tuple[str, ...]:
+        if self.measure == "probability":
+            return COMPLETE, INDICATORS, ONE_EACH
+        within = () if getattr(self, "cap", None) is None else (WITHIN_CAP,)
+        return (COMPLETE, *within) if self.measure == "mean" else (COMPLETE, *within, ONE_EACH)
 
     def shares(self, values: Any) -> Array:
         """One number in [0, 1] per problem, whose mean decides: what an any-time bound is made from."""
@@ -110,6 +138,11 @@ def share_at_cap(values: Array, cap: float) -> float:
     """The share of values at the cap, compared in their own precision."""
     floating = values if np.issubdtype(values.dtype, np.floating) else values.astype(float)
     return float((floating >= np.asarray(cap, floating.dtype)).mean())
+
+
+def with_compared_draws(certificate: Certificate) -> Certificate:
+    """The certificate with a note that its draws were checked for problems in common."""
+    return dataclasses.replace(certificate, checked=(*certificate.checked, DISJOINT))
 
 
 def checked_mass(prior_mass: float | None) -> float:

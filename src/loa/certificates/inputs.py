@@ -1,4 +1,4 @@
-"""What a bound may be computed from, and how its last digits are rounded.
+"""What a bound may be computed from.
 
 Everything that would make a certificate invalid is refused here with one sentence that says what to do instead.
 """
@@ -6,45 +6,21 @@ Everything that would make a certificate invalid is refused here with one senten
 from __future__ import annotations
 
 import hashlib
+import warnings
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.weights import as_distribution
+from ..problems.problem_class import whole_number
+from ..statistics.proportions import check_fraction as check_fraction
+from .rounding import number_exact, percent_up
+
 Array = np.ndarray
 
-
-def round_up(bound: Any, cap: float | None = None) -> Any:
-    """Move a non-negative bound outward by more than its own rounding error, but never past the cap.
-
-    >>> bool(round_up(0.1) > 0.1)
-    True
-    >>> round_up(1.0, cap=1.0)
-    1.0
-    """
-    upward = np.asarray(bound, float) * (1 + 64 * np.finfo(float).eps) + np.finfo(float).tiny
-    return plain(upward if cap is None else np.minimum(upward, cap))
-
-
-def complement(share: float) -> float:
-    """1 - share, rounded down: a lower bound on a probability from an upper bound on that of the opposite.
-
-    >>> complement(0.25) < 0.75
-    True
-    """
-    return max(float(np.nextafter(1 - round_up(share), 0.0)), 0.0)
-
-
-def plain(number: Any) -> Any:
-    """A float where the result is a single number, else the array."""
-    return float(number) if np.ndim(number) == 0 else number
-
-
-def check_fraction(name: str, number: float) -> float:
-    """Refuse what is not strictly between 0 and 1."""
-    if not (isinstance(number, Real) and 0 < number < 1):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {number}.")
-    return float(number)
+MOST_ALIKE = 0.03
+"""The share of values that may have the maximum in common without arousing suspicion."""
 
 
 def failure_probability(confidence: float) -> float:
@@ -67,8 +43,8 @@ def check_positive(name: str, number: Any) -> Any:
 
 def check_whole(name: str, number: Any) -> Any:
     """Refuse what is not a whole number of at least one (or an array of them)."""
-    if not np.all(np.isfinite(number) & (np.asarray(number) >= 1) & (np.asarray(number) == np.floor(number))):
-        raise ValueError(f"{name} must be a whole number and at least 1, got {number}.")
+    for each in np.ravel(number):
+        whole_number(name, each)
     return number
 
 
@@ -140,6 +116,28 @@ def finite_or_infinite(values: Any) -> Array:
     return values
 
 
+def warn_of_truncation(values: Any, cap: float | None, depth: int) -> None:
+    """Warn when values look truncated below the cap, or look truncated at all if they were declared not to be.
+
+    Truncated values have a heap at their maximum: at least 3% of them share it, and no other value is half as common.
+    `depth` is the number of calls between the user and this one.
+    """
+    values = np.asarray(values)
+    if values.size == 0 or np.isnan(values.astype(float)).any():
+        return
+    distinct, counts = np.unique(values, return_counts=True)
+    largest, heap, others = float(distinct[-1]), int(counts[-1]), counts[:-1]
+    known = largest <= 0 or not np.isfinite(largest) or (cap is not None and largest >= np.asarray(cap, values.dtype))
+    if known or heap < max(MOST_ALIKE * values.size, 3) or 2 * others.max(initial=0) > heap:
+        return
+    below = "and they were declared to have no cap" if cap is None else f"which is below the cap {number_exact(cap)}"
+    warnings.warn(
+        f"{percent_up(heap / values.size)} of the values share the maximum {number_exact(largest)}, {below}: if runs "
+        f"were stopped there, the cap must be {number_exact(largest)}, or the certificate is false.",
+        stacklevel=depth + 2,
+    )
+
+
 def fingerprint(values: Any) -> str:
     """A hash of numbers, to tell later whether they are the same.
 
@@ -150,17 +148,13 @@ def fingerprint(values: Any) -> str:
     return hashlib.blake2b(numbers.tobytes(), digest_size=16).hexdigest()
 
 
-def check_weights(name: str, weights: Any) -> Array:
-    """A probability vector: non-negative, of sum one (then normalized to the last digit).
-
-    >>> check_weights("posterior", [0.25, 0.75])
-    array([0.25, 0.75])
-    """
-    weights = np.asarray(weights, float)
-    if weights.ndim != 1 or weights.size == 0:
-        raise ValueError(f"{name} must be one probability per candidate, got shape {weights.shape}.")
-    if not (weights >= 0).all():
-        raise ValueError(f"{name} must not be negative or NaN, but its smallest entry is {weights.min():.6g}.")
-    if not abs(weights.sum() - 1) <= 1e-6:
-        raise ValueError(f"{name} must sum to one, but it sums to {weights.sum():.6g}: divide it by its sum.")
-    return weights / weights.sum()
+def one_per_candidate(name: str, weights: Any, shares: Array) -> Array:
+    """Probabilities of the candidates that the columns of (problem, candidate) stand for."""
+    weights = as_distribution(weights, name=name)
+    if weights.size != shares.shape[1]:
+        raise ValueError(
+            f"values must be (problem, candidate) and {name} one probability per candidate, got {shares.shape[1]} "
+            f"columns and {weights.size} probabilities (of loa.evaluate's result take the mean over replicates and "
+            "transpose: values.mean(axis=-1).T)."
+        )
+    return weights

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .inputs import Array, check_fraction, check_kl, check_positive, check_whole, plain, round_up
+from .inputs import Array, check_fraction, check_kl, check_positive, check_whole
+from .rounding import plain, round_up
 
 
 def kl_bound(empirical: Any, kl: Any, num_problems: Any, delta: float, cap: float = 1.0) -> Any:

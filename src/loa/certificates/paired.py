@@ -2,7 +2,7 @@ r"""Two algorithms on the same problems: certified differences and ratios of the
 
 Difficult problems are difficult for both, so that pairs say far more than two separate bounds. Assumptions: independent
 problems, each solved by both algorithms, which were fixed without them; values within [0, cap] (checked). Their number
-is fixed beforehand but for the any-time bounds, which may be looked at after every problem.
+is fixed beforehand except for the any-time bounds, which are valid after every problem.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from scipy import special
 from .anytime import DEFAULT_GRID, anytime_bounds, log_target
 from .betting import betting_bound, log_wealth, shuffled
 from .binomial import clopper_pearson_lower, one_per_problem
-from .inputs import Array, check_fraction, per_problem, round_up
+from .inputs import Array, check_fraction, per_problem
+from .rounding import round_up
 
 STEPS_PER_DOUBLING = 1024
 DOUBLINGS = 6
@@ -85,7 +86,7 @@ def anytime_difference_bounds(values: Any, baseline: Any, delta: float, cap: flo
 def anytime_ratio_bound(
     values: Any, baseline: Any, delta: float, cap: float, grid: Sequence[float] = DEFAULT_GRID
 ) -> float:
-    r"""A bound on \(\mathbb E\varphi_A / \mathbb E\varphi_B\) that may be looked at after every problem.
+    r"""A bound on \(\mathbb E\varphi_A / \mathbb E\varphi_B\) that is valid after every problem.
 
     With \(\mathbb E\varphi_A \ge r\,\mathbb E\varphi_B\), the mixture
     \(\sum_k w_k\prod_{i\le n} (1 + \lambda_k (r B_i - A_i))\) is a non-negative supermartingale; it increases with r.

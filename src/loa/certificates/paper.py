@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import check_fraction, check_kl, check_positive, check_whole, round_up
+from .inputs import check_fraction, check_kl, check_positive, check_whole
+from .rounding import round_up
 
 
 def paper_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: float, cap: float) -> Any:

@@ -1,4 +1,4 @@
-"""A plan that is frozen before the certificate data is touched: what will be certified, how, and on which draws."""
+"""A plan that is frozen before the certificate data is seen: what will be certified, how, and on which draws."""
 
 from __future__ import annotations
 
@@ -10,38 +10,43 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.weights import as_distribution
 from .budget import Budget
 from .certificate import Certificate
 from .draws import Draw, check_disjoint
-from .goal import Goal
-from .inputs import check_weights, failure_probability
+from .goal import Goal, with_compared_draws
+from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better
 from .reference import references_of
 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Functionals, caps, thresholds, λ, confidence and splits, fixed beforehand; its fingerprint goes into every
-    certificate.
+    """What will be certified, fixed before the data is seen.
+
+    Functionals, caps, thresholds, λ, confidence and splits are all part of the plan, and its fingerprint is part of
+    every certificate.
 
     Arguments:
         goals: what to certify of the deployed algorithm, by name; a goal carries its cap, level or threshold.
         posterior_goals: what to certify of the posterior on posterior problems, by name; a goal carries its cap and λ.
         confidence: with which everything is to hold together.
-        parts: proportions of the budget by name; equal parts if not given.
+        parts: proportions of the budget by name; equal by default.
         sizes: how many problems a draw in each role has, as "posterior" and "held-out"; others are refused.
         deployed_on: where the deployed algorithm is certified: on "held-out" problems, or by Occam on the "posterior"
             problems that it was chosen on. `decided` applies the rule.
-        draws: the draws used so far; later ones must be disjoint from them.
+        draws: the draws used before the plan was fixed; they belong to its fingerprint.
+        later_draws: the draws used since, by `with_draw`; the fingerprint stays that of the plan as it was fixed. All
+            draws must be disjoint.
 
     >>> from loa.certificates import Mean, Probability
     >>> plan = Plan({"time": Mean("stopping_time", cap=500.0), "success": Probability("solved")}, confidence=0.95)
     >>> held_out = Draw.of(np.arange(1000.0), "held-out")
     >>> values = {"stopping_time": np.tile([100.0, 300.0], 500), "solved": np.ones(1000)}
     >>> for certificate in plan.certify(values, held_out):
-    ...     print(certificate)
-    With 97.5 % confidence, at most 205.8 iterations on average, over problems drawn like these 1000.
-    With 97.5 % confidence, at least 99.63 % are solved, over problems drawn like these 1000.
+    ...     print(certificate.claim(), certificate.confidence)
+    The algorithm needs at most 205.8 iterations on average on new problems drawn like these 1000. 0.975
+    The algorithm solves at least 99.63% of new problems drawn like these 1000. 0.975
     """
 
     goals: Mapping[str, Goal]
@@ -51,6 +56,7 @@ class Plan:
     sizes: Mapping[str, int] = dataclasses.field(default_factory=dict, kw_only=True)
     deployed_on: str = dataclasses.field(default="held-out", kw_only=True)
     draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
+    later_draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
 
     def __post_init__(self):
         failure_probability(self.confidence)
@@ -61,11 +67,16 @@ class Plan:
             raise ValueError(f"parts must have an entry for every goal and no other: {', '.join(names)}.")
         if self.deployed_on not in ("held-out", "posterior"):
             raise ValueError(f"deployed_on must be 'held-out' or 'posterior', got {self.deployed_on!r}.")
-        check_disjoint(*self.draws)
-        for draw in self.draws:
+        check_disjoint(*self.all_draws)
+        for draw in self.all_draws:
             self._check_size(draw)
         for field in ("goals", "posterior_goals", "parts", "sizes"):
             object.__setattr__(self, field, _Frozen(getattr(self, field)))
+
+    @property
+    def all_draws(self) -> tuple[Draw, ...]:
+        """The draws used before the plan was fixed, and since."""
+        return (*self.draws, *self.later_draws)
 
     @property
     def fingerprint(self) -> str:
@@ -103,7 +114,7 @@ class Plan:
         >>> plan.decided(np.full(100, 0.01)).deployed_on, dict(plan.decided(np.full(10, 0.1)).sizes)
         ('held-out', {'posterior': 1000})
         """
-        weights = check_weights("prior", prior)
+        weights = as_distribution(prior, name="prior")
         posterior, held_out = self.sizes.get("posterior", 0), self.sizes.get("held-out", 0)
         if posterior + held_out == 0:
             raise ValueError("the rule needs sizes={'posterior': …, 'held-out': …}, the numbers of problems.")
@@ -120,8 +131,8 @@ class Plan:
         return Budget(self.confidence, self.parts or dict.fromkeys([*self.goals, *self.posterior_goals], 1.0))
 
     def with_draw(self, draw: Draw) -> Plan:
-        """The plan with one more draw, if that does not overlap with the others."""
-        return dataclasses.replace(self, draws=(*self.draws, draw))
+        """The same plan, with the same fingerprint, and one more draw, if that does not overlap with the others."""
+        return dataclasses.replace(self, later_draws=(*self.later_draws, draw))
 
     def certify(
         self,
@@ -147,7 +158,7 @@ class Plan:
             )
         spend, draws = self._begin(self.goals, values, draw, self.deployed_on, budget)
         return tuple(
-            goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass)
+            with_compared_draws(goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass))
             for name, goal in self.goals.items()
         )
 
@@ -157,7 +168,7 @@ class Plan:
         """All goals for the posterior, from values (problem, candidate) by functional on the posterior problems."""
         spend, draws = self._begin(self.posterior_goals, values, draw, "posterior", budget)
         return tuple(
-            goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws)
+            with_compared_draws(goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws))
             for name, goal in self.posterior_goals.items()
         )
 
@@ -182,7 +193,7 @@ class Plan:
         """Check that the draw and the values are what the goals need."""
         if draw.role != role:
             raise ValueError(f"these goals are certified on a {role} draw, got one with the role {draw.role}.")
-        known = self if draw in self.draws else self.with_draw(draw)
+        known = self if draw in self.all_draws else self.with_draw(draw)
         for name, goal in goals.items():
             if goal.functional not in values:
                 raise ValueError(f"the goal {name!r} needs {goal.functional!r}; there are {', '.join(values)}.")
@@ -192,7 +203,7 @@ class Plan:
                     f"{goal.functional!r} has values for {count} problems, but the {role} draw has {len(draw)}: "
                     "every problem counts, none may be dropped."
                 )
-        draws = {draw.role: draw.fingerprint for draw in known.draws} | {"plan": self.fingerprint}
+        draws = {draw.role: draw.fingerprint for draw in known.all_draws} | {"plan": self.fingerprint}
         return (budget or self.budget()).spend, draws
 
     def _check_size(self, draw: Draw) -> None:
@@ -207,7 +218,7 @@ class _Frozen(dict):
     """A dictionary that cannot be changed."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("a plan is frozen: make a new one, before the data is touched.")
+        raise TypeError("a plan is frozen: make a new one before the data is seen.")
 
     __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse  # pyright: ignore
 

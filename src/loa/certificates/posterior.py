@@ -5,15 +5,15 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from .certificate import Certificate
-from .goal import INDEPENDENT, PRIOR_FIRST
+from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
-from .inputs import check_fraction, check_positive, check_weights, failure_probability, fingerprint, per_candidate
+from .inputs import check_fraction, check_positive, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .lambda_grid import best_on_grid
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
@@ -35,8 +35,12 @@ class PosteriorGoal(ABC):
     """What is to be certified of a posterior on candidates; λ (or its grid) and cap are fixed beforehand."""
 
     functional: str
+    measure: ClassVar[str] = "mean"
 
     @abstractmethod
+    def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
+        """The bound that holds with probability 1 - delta, from values (problem, candidate)."""
+
     def certify(
         self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
     ) -> Certificate:
@@ -45,12 +49,40 @@ class PosteriorGoal(ABC):
         Arguments:
             values: (problem, candidate).
             posterior, prior: one probability per candidate; the posterior may be any, `gibbs_posterior` is the best.
+            confidence: in (0, 1).
+            draws: fingerprints of the draws by role, for the record.
         """
+        kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+        found = self.find(values, posterior, kl, delta)
+        cap, is_mean = float(getattr(self, "cap", 1.0)), self.measure == "mean"
+        shares = per_candidate(values, cap)
+        weights = one_per_candidate("posterior", posterior, shares)
+        return Certificate(
+            functional=self.functional,
+            measure=self.measure,
+            kind=found.kind,
+            target="posterior",
+            bound=found.bound,
+            empirical=min(float((shares @ weights).mean()), 1.0) * cap,
+            confidence=float(confidence),
+            n=len(shares),
+            cap=cap if is_mean else None,
+            at_cap=float(((shares >= 1) @ weights).mean()) if is_mean else None,
+            kl=kl,
+            lam=found.lam,
+            lam_origin=found.lam_origin,
+            posterior=tuple(float(weight) for weight in weights),
+            draws=dict(draws or {}),
+            data=fingerprint(values),
+            assumptions=(INDEPENDENT, PRIOR_FIRST, CAPPED) if is_mean else (INDEPENDENT, PRIOR_FIRST),
+            checked=(COMPLETE, WITHIN_CAP if is_mean else INDICATORS, FINITE_KL),
+            unit=getattr(self, "unit", ""),
+        )
 
 
 @dataclasses.dataclass(frozen=True)
 class PosteriorMean(PosteriorGoal):
-    """The mean over a posterior is at most so much, by the product bound.
+    """An upper bound on the mean over a posterior, by the product bound.
 
     >>> values = np.tile([[100.0, 150.0], [300.0, 350.0]], (500, 1))
     >>> goal = PosteriorMean("stopping_time", cap=500.0, lam=0.3)
@@ -68,53 +100,12 @@ class PosteriorMean(PosteriorGoal):
         for lam in np.ravel(self.lam):
             check_fraction("lam", float(lam))
 
-    def certify(
-        self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
-    ) -> Certificate:
-        kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+    def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         if isinstance(self.lam, tuple):
             choice = product_bound_on_grid(values, posterior, kl, self.lam, delta, self.cap)
-            found = PosteriorFound(choice.bound, "product", choice.lam, paid_for(self.lam))
-        else:
-            bound = product_bound(values, posterior, kl, self.lam, delta, self.cap)
-            found = PosteriorFound(bound, "product", float(self.lam), self.lam_origin)
-        return posterior_certificate(self, found, values, posterior, kl, confidence, self.cap, draws, self.unit)
-
-
-def posterior_certificate(
-    goal: PosteriorGoal,
-    found: PosteriorFound,
-    values: Any,
-    posterior: Any,
-    kl: float,
-    confidence: float,
-    cap: float,
-    draws: Mapping[str, str] | None,
-    unit: str = "",
-    measure: str = "mean",
-) -> Certificate:
-    """The certificate that says what was found."""
-    weights, shares = check_weights("posterior", posterior), per_candidate(values, cap)
-    return Certificate(
-        functional=goal.functional,
-        measure=measure,
-        kind=found.kind,
-        target="posterior",
-        bound=found.bound,
-        empirical=min(float((shares @ weights).mean()), 1.0) * cap,
-        confidence=float(confidence),
-        n=len(shares),
-        cap=float(cap) if measure == "mean" else None,
-        at_cap=float(((shares >= 1) @ weights).mean()) if measure == "mean" else None,
-        kl=kl,
-        lam=found.lam,
-        lam_origin=found.lam_origin,
-        posterior=tuple(float(weight) for weight in weights),
-        draws=dict(draws or {}),
-        data=fingerprint(values),
-        assumptions=(INDEPENDENT, PRIOR_FIRST),
-        unit=unit,
-    )
+            return PosteriorFound(choice.bound, "product", choice.lam, paid_for(self.lam))
+        bound = product_bound(values, posterior, kl, self.lam, delta, self.cap)
+        return PosteriorFound(bound, "product", float(self.lam), self.lam_origin)
 
 
 def best_lambda(
@@ -172,25 +163,25 @@ def certify_occam(
     draws: Mapping[str, str] | None = None,
     unit: str = "",
 ) -> Certificate:
-    """Certify the mean of one candidate from the very problems it was chosen on (Occam's razor).
+    """Certify the mean of one candidate from the same problems that it was chosen on (Occam's razor).
 
-    Every other goal can be certified like this too: `goal.certify(values, confidence, prior_mass=…)`.
+    Every other goal can be certified in this way, too: `goal.certify(values, confidence, prior_mass=…)`.
 
     Arguments:
         values: (problem,) of the chosen candidate, on the posterior problems.
         prior_mass: π(h) in (0, 1].
 
     >>> print(certify_occam(np.tile([100.0, 300.0], 500), 0.01, cap=500.0, functional="stopping_time"))
-    With 95 % confidence, at most 210.4 iterations on average, over problems drawn like these 1000.
+    With 95% confidence, the algorithm needs at most 210.4 iterations on average on new problems drawn like these 1000.
     """
     return Mean(functional, cap, unit).certify(values, confidence, draws=draws, prior_mass=prior_mass)
 
 
 def held_out_is_better(share: float, prior_mass: float, delta: float = 0.05) -> bool:
-    r"""Whether to certify the deployed algorithm on held-out problems rather than by Occam; decide before looking.
+    r"""Whether to certify the deployed algorithm on held-out problems rather than by Occam; decided beforehand.
 
     Held-out problems win when their share of all problems after the prior ones exceeds
-    \((z_{1-\delta} / z_{1-\delta\pi(h)})^2\): 41 % for ten candidates of equal mass, 25 % for a hundred.
+    \((z_{1-\delta} / z_{1-\delta\pi(h)})^2\): 41% for ten candidates of equal mass, 25% for a hundred.
 
     >>> held_out_is_better(0.3, prior_mass=1 / 10), held_out_is_better(0.3, prior_mass=1 / 100)
     (False, True)

@@ -3,12 +3,12 @@ r"""The product bound: the default for a posterior (not in the paper; it is shar
 For values \(X_i(h) \in [0, 1]\) (divided by the cap) with mean \(\mu_h\) and a fixed \(\lambda \in (0, 1)\),
 the product \(\prod_i (1-\lambda X_i(h)) / (1-\lambda\mu_h)\) is a non-negative martingale of mean one for each
 candidate h. Mixing over the prior, Markov's inequality, the Donsker–Varadhan formula and the convexity of
-\(-\log(1-\lambda\mu)\) give, with probability at least \(1-\delta\) and for all posteriors ρ at once,
+\(-\log(1-\lambda\mu)\) give, with probability at least \(1-\delta\) and for all posteriors ρ simultaneously,
 
 \[ R(\rho) \le \frac1\lambda\Big[1 - \exp\Big(\frac1N\sum_i \mathbb E_\rho\log(1-\lambda X_i) - \frac LN\Big)\Big],
    \qquad L = \mathrm{KL}(\rho\|\pi) + \log\tfrac1\delta. \]
 
-By Ville's inequality the same λ and δ serve for all N at once. On indicators it is Catoni's bound with
+By Ville's inequality the same λ and δ serve for all N simultaneously. On indicators it is Catoni's bound with
 \(\lambda_{\text{Catoni}} = -N\log(1-\lambda)\), elsewhere it is smaller.
 
 Assumptions: independent problems; candidates, prior, λ and cap fixed without them; values within [0, cap] (checked).
@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from .inputs import Array, check_fraction, check_kl, check_weights, check_whole, per_candidate, round_up
+from ..algorithms.weights import as_distribution
+from .inputs import Array, check_fraction, check_kl, check_whole, one_per_candidate, per_candidate
 from .lambda_grid import Choice, best_on_grid
+from .rounding import round_up
 
 
 def product_bound(values: Any, posterior: Any, kl: float, lam: float, delta: float, cap: float) -> float:
@@ -42,7 +44,7 @@ def product_bound(values: Any, posterior: Any, kl: float, lam: float, delta: flo
     209.0
     """
     shares = per_candidate(values, cap)
-    posterior = _one_per_candidate("posterior", posterior, shares)
+    posterior = one_per_candidate("posterior", posterior, shares)
     check_kl(kl)
     check_fraction("delta", delta)
     check_fraction("lam", lam)
@@ -60,7 +62,7 @@ def product_bound_on_grid(
     (209.3, 0.4)
     """
     shares = per_candidate(values, cap)
-    posterior = _one_per_candidate("posterior", posterior, shares)
+    posterior = one_per_candidate("posterior", posterior, shares)
     check_kl(kl)
 
     def bound(lam: float, share: float) -> float:
@@ -77,7 +79,7 @@ def gibbs_posterior(values: Any, prior: Any, lam: float, cap: float) -> Array:
     array([0.692, 0.308])
     """
     shares = per_candidate(values, cap)
-    prior = _one_per_candidate("prior", prior, shares)
+    prior = one_per_candidate("prior", prior, shares)
     check_fraction("lam", lam)
     with np.errstate(divide="ignore"):
         weights = special.softmax(np.log(prior) + np.log1p(-lam * shares).sum(axis=0))
@@ -90,7 +92,7 @@ def kl_divergence(posterior: Any, prior: Any) -> float:
     >>> round(kl_divergence([1.0, 0.0], [0.25, 0.75]), 4)
     1.3863
     """
-    posterior, prior = check_weights("posterior", posterior), check_weights("prior", prior)
+    posterior, prior = as_distribution(posterior, name="posterior"), as_distribution(prior, name="prior")
     if posterior.shape != prior.shape:
         raise ValueError(f"posterior and prior need the same candidates, got {posterior.size} and {prior.size}.")
     outside = (posterior > 0) & (prior == 0)
@@ -117,7 +119,7 @@ def choose_lambda(values: Any, kl: float, num_problems: int, delta: float, cap: 
     """
     shares = per_candidate(values, cap)
     count = shares.shape[1]
-    weights = _one_per_candidate("weights", np.full(count, 1 / count) if weights is None else weights, shares)
+    weights = one_per_candidate("weights", np.full(count, 1 / count) if weights is None else weights, shares)
     check_kl(kl)
     check_whole("num_problems", num_problems)
     check_fraction("delta", delta)
@@ -131,17 +133,6 @@ def choose_lambda(values: Any, kl: float, num_problems: int, delta: float, cap: 
         candidates = np.clip(np.linspace(best - reach, best + reach, 17), -14.0, 14.0)
         best, reach = min(candidates, key=bound), reach / 8
     return float(special.expit(best))
-
-
-def _one_per_candidate(name: str, weights: Any, shares: Array) -> Array:
-    weights = check_weights(name, weights)
-    if weights.size != shares.shape[1]:
-        raise ValueError(
-            f"values must be (problem, candidate) and {name} one probability per candidate, got {shares.shape[1]} "
-            f"columns and {weights.size} probabilities (of loa.evaluate's result take the mean over replicates and "
-            "transpose: values.mean(axis=-1).T)."
-        )
-    return weights
 
 
 def _mean_logarithm(shares: Array, weights: Array, lam: float) -> float:

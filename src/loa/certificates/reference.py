@@ -1,7 +1,7 @@
 """The paper's own theorems and the classical bound as certificates, beside ours: same data, same confidence.
 
 All three kinds of λ that the paper allows for: fixed, chosen on prior problems (`paper_lambda`, `catoni_lambda`), or
-the best of a grid that is paid for (its remark on uniformity in λ). The grid used if nothing is said depends on the
+the best of a grid that is paid for (its remark on uniformity in λ). The default grid depends on the
 number of problems, the confidence and the cap only.
 """
 
@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .certificate import Certificate
-from .inputs import Array, check_positive, check_weights, complement, failure_probability, per_candidate
+from .inputs import Array, check_positive, one_per_candidate, per_candidate
 from .lambda_grid import geometric_grid
 from .pac_bayes_kl import kl_bound
 from .paper import catoni_bound, paper_bound, paper_lambda, sharp_bound
-from .posterior import Lambda, PosteriorFound, PosteriorGoal, PosteriorMean, best_lambda, posterior_certificate
-from .product import kl_divergence
+from .posterior import Lambda, PosteriorFound, PosteriorGoal, PosteriorMean, best_lambda
+from .rounding import complement
 
 GRID_SIZE = 8
 LARGEST_RATIO = 5.0
@@ -34,14 +34,14 @@ class PaperMean(PosteriorGoal):
 
     Arguments:
         cap: φ_max.
-        lam: λ > 0, on the scale of one over the functional; a grid; or none, for a grid that begins with the best λ for
-            no divergence and ends with four times as much, the best for a divergence of 15 log 1/δ.
+        lam: λ > 0, on the scale of one over the functional; a grid; or None, for a grid from the best λ for no
+            divergence to four times this λ, the best for a divergence of 15 log 1/δ.
         sharp: whether Hoeffding's lemma is used with its sharp constant.
 
     >>> values = np.tile([[100.0, 150.0], [300.0, 350.0]], (500, 1))
     >>> print(PaperMean("stopping_time", cap=500.0).certify(values, [0.9, 0.1], [0.5, 0.5], 0.95))
-    With 95 % confidence, at most 257.3 iterations on average, over problems drawn like these 1000 and over the \
-posterior.
+    With 95% confidence, an algorithm drawn from the posterior for each problem needs at most 257.3 iterations on \
+average on new problems drawn like these 1000.
     """
 
     cap: float
@@ -55,21 +55,17 @@ posterior.
         if self.lam is not None:
             check_positive("lam", self.lam)
 
-    def certify(
-        self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
-    ) -> Certificate:
-        kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+    def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         shares = _averages(values, posterior, self.cap)
         count, empirical = len(shares), min(shares.mean(), 1.0) * self.cap
         theorem, kind = (sharp_bound, "paper with sharp constant") if self.sharp else (paper_bound, "paper")
-        found = best_lambda(
+        return best_lambda(
             lambda lam, share: theorem(empirical, kl, count, lam, share, self.cap),
             self._grid(count, delta) if self.lam is None else self.lam,
             self.lam_origin,
             delta,
             kind,
         )
-        return posterior_certificate(self, found, values, posterior, kl, confidence, self.cap, draws, self.unit)
 
     def _grid(self, count: int, delta: float) -> tuple[float, ...]:
         lowest = paper_lambda(0.0, count, delta / GRID_SIZE, self.cap, sharp=self.sharp)
@@ -78,31 +74,29 @@ posterior.
 
 @dataclasses.dataclass(frozen=True)
 class PosteriorProbability(PosteriorGoal):
-    r"""At least so many problems have a property, on average over a posterior: the paper's theorem on such properties.
+    r"""A lower bound on the probability of a property under a posterior: the paper's theorem on trajectory properties.
 
     It bounds the probability of failure, \(\Phi^{-1}_{\lambda/N}\) of the posterior's share of failures and its
     divergence. On indicators this is the product bound, so that nothing sharper stands beside it.
 
     Arguments:
-        lam: λ > 0, between the number of problems and a few times as much where failures are rare; a grid; or none, for
+        lam: λ > 0, between the number of problems and a few times as much where failures are rare; a grid; or None, for
             a grid from the best λ for a failure rate of one half up to five times the number of problems.
 
     >>> values = np.ones((1000, 2))
-    >>> print(PosteriorProbability("solved").certify(values, [0.9, 0.1], [0.5, 0.5], 0.95))
-    With 95 % confidence, at least 99.45 % are solved, over problems drawn like these 1000 and over the posterior.
+    >>> print(PosteriorProbability("solved").certify(values, [0.9, 0.1], [0.5, 0.5], 0.95).claim())
+    An algorithm drawn from the posterior for each problem solves at least 99.45% of new problems drawn like these 1000.
     """
 
     lam: Lambda | None = None
     lam_origin: str = "fixed beforehand"
+    measure: ClassVar[str] = "probability"
 
     def __post_init__(self):
         if self.lam is not None:
             check_positive("lam", self.lam)
 
-    def certify(
-        self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
-    ) -> Certificate:
-        kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+    def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         holds = _averages(values, posterior, 1.0)
         count, failures = len(holds), float(np.clip(1 - holds.mean(), 0.0, 1.0))
         found = best_lambda(
@@ -112,8 +106,7 @@ class PosteriorProbability(PosteriorGoal):
             delta,
             "paper",
         )
-        found = found._replace(bound=complement(found.bound))
-        return posterior_certificate(self, found, values, posterior, kl, confidence, 1.0, draws, measure="probability")
+        return found._replace(bound=complement(found.bound))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,14 +119,10 @@ class KLMean(PosteriorGoal):
     def __post_init__(self):
         check_positive("cap", self.cap)
 
-    def certify(
-        self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
-    ) -> Certificate:
-        kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+    def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         shares = _averages(values, posterior, self.cap)
         bound = kl_bound(min(shares.mean(), 1.0) * self.cap, kl, len(shares), delta, self.cap)
-        found = PosteriorFound(bound, "pac-bayes-kl")
-        return posterior_certificate(self, found, values, posterior, kl, confidence, self.cap, draws, self.unit)
+        return PosteriorFound(bound, "pac-bayes-kl")
 
 
 def reference_certificates(
@@ -201,13 +190,8 @@ def references_of(
 
 def _averages(values: Any, posterior: Any, cap: float) -> Array:
     """The posterior's average on each problem, as a share of the cap."""
-    shares, weights = per_candidate(values, cap), check_weights("posterior", posterior)
-    if weights.size != shares.shape[1]:
-        raise ValueError(
-            f"values must be (problem, candidate) with one column for each of the {weights.size} candidates, got "
-            f"{shares.shape[1]} columns."
-        )
-    return shares @ weights
+    shares = per_candidate(values, cap)
+    return shares @ one_per_candidate("posterior", posterior, shares)
 
 
 def _property_grid(count: int, delta: float) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Keep drawing problems until a certificate is tight enough; whenever one stops, it holds."""
+"""Keep drawing problems until a certificate is tight enough; it is valid whenever one stops."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from .anytime import DEFAULT_GRID, log_products, mean_from_products
 from .certificate import Certificate
 from .draws import Draw, OverlapError, check_disjoint
-from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal
+from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal, with_compared_draws
 from .inputs import check_positive, check_whole, failure_probability
 
 
 class AnytimeCertificate:
-    """A certificate that grows with the problems it is given and may be looked at at any time.
+    """A certificate that grows with the problems it is given and is valid at any time.
 
-    The bounds after all batches hold together with the confidence asked for (Ville's inequality), so that one may stop
-    when one likes what one sees, or go on. The price, compared to a number of problems fixed beforehand, is a bound
-    that is farther from the mean by about a half.
+    The bounds after all batches hold together with the confidence asked for (Ville's inequality), so that any rule for
+    when to stop is allowed. The price, compared to a number of problems fixed beforehand, is a bound whose distance
+    from the mean is about half as large again.
 
     Arguments:
         goal: a `Mean`, `Probability`, `Tail` or `CVaR`, fixed beforehand.
@@ -32,7 +32,7 @@ class AnytimeCertificate:
     >>> print(growing)
     500 problems: 200 on the sample, 214 certified
     >>> print(growing.certificate())
-    With 95 % confidence, at most 214 iterations on average, over problems drawn like these 500.
+    With 95% confidence, the algorithm needs at most 214 iterations on average on new problems drawn like these 500.
     """
 
     def __init__(self, goal: Goal, confidence: float = 0.95, *, used: Iterable[Draw] = ()):
@@ -44,7 +44,7 @@ class AnytimeCertificate:
         self._used, self._drawn = tuple(used), Draw("held-out", ())
 
     def add(self, values: Any, problems: Any = None, *, finite: bool = False) -> None:
-        """Take in the values on one more batch of problems, all of them, in the order in which they were drawn.
+        """Add the values on one more batch of problems, all of them, in the order in which they were drawn.
 
         Arguments:
             values: as for the goal.
@@ -63,7 +63,7 @@ class AnytimeCertificate:
 
     @property
     def bound(self) -> float:
-        """What is certified so far."""
+        """The bound that is certified so far."""
         return self.goal.from_share(self._upper)
 
     @property
@@ -72,7 +72,7 @@ class AnytimeCertificate:
         return self.goal.from_share(self._total / max(self.n, 1))
 
     def is_within(self, share: float) -> bool:
-        """Whether the bound is at most so far from the sample, relative to the latter."""
+        """Whether the distance between bound and sample is at most this share of the latter."""
         return self.n > 0 and abs(self.bound - self.empirical) <= share * abs(self.empirical)
 
     def reaches(self, bound: float) -> bool:
@@ -80,26 +80,27 @@ class AnytimeCertificate:
         return self.bound >= bound if self.goal.measure == "probability" else self.bound <= bound
 
     def certificate(self, *, draws: Mapping[str, str] | None = None) -> Certificate:
-        """The certificate as it stands."""
+        """The certificate for the problems added so far."""
         if self.n == 0:
-            raise ValueError("there is nothing to certify yet: add values first.")
+            raise ValueError("nothing can be certified yet: add values first.")
         fingerprints = {draw.role: draw.fingerprint for draw in self._used}
         if len(self._drawn):
             fingerprints["held-out"] = self._drawn.fingerprint
-        return self.goal.record(
+        certificate = self.goal.record(
             np.concatenate(self._values),
             Found(self.bound, self.empirical, "any-time"),
             self.confidence,
             draws={**fingerprints, **(draws or {})},
             assumptions=(INDEPENDENT, HELD_OUT, ANY_TIME),
         )
+        return with_compared_draws(certificate) if len(self._drawn) else certificate
 
     def __str__(self) -> str:
         return f"{self.n} problems: {self.empirical:.4g} on the sample, {self.bound:.4g} certified"
 
     def _take_in(self, draw: Draw, count: int) -> None:
         if len(draw) != count:
-            raise ValueError(f"there are values for {count} of {len(draw)} problems: every problem counts.")
+            raise ValueError(f"there are values for {count} of {len(draw)} problems: give a value for every problem.")
         check_disjoint(*self._used, draw)
         twice = set(draw.fingerprints) & set(self._drawn.fingerprints)
         if twice and not draw.finite:
@@ -122,20 +123,21 @@ def certify_until(
     finite: bool = False,
     progress: bool | Callable[[AnytimeCertificate], None] = False,
 ) -> Certificate:
-    """Take in batches of fresh problems until what is certified is tight enough, or good enough.
+    """Draw batches of fresh problems until the certificate is tight enough, or good enough.
 
-    The certificate holds however this ended. It is returned too if `largest` was reached or the batches ran out first;
-    its numbers tell.
+    The certificate is valid whatever ended the loop: it is also returned if `largest` was reached or the batches ran
+    out first.
 
     Arguments:
         goal: a `Mean`, `Probability`, `Tail` or `CVaR`, fixed beforehand.
         batches: pairs (problems, values) of freshly drawn problems and the algorithm's values on them, as a generator
             that draws when asked. The algorithm was fixed without them.
-        within: stop when the bound is at most so far from the sample, relative to the latter (such as 0.05).
+        within: stop when the distance between bound and sample is at most this share of the latter (such as 0.05).
         reaching: stop when the bound is at least as good as this.
-        largest: stop when there are so many problems.
+        largest: stop after this number of problems.
+        confidence: in (0, 1).
         used: draws of problems in other roles, which must not overlap with these.
-        finite: whether the class has finitely many problems, so that some may come twice.
+        finite: whether the class has finitely many problems, so that some may be drawn twice.
         progress: whether to print a line per batch, or a function to call.
 
     >>> from loa.certificates import Mean
@@ -145,10 +147,10 @@ def certify_until(
     ...         problems = rng.random(100)
     ...         yield problems, 300 * problems
     >>> print(certify_until(Mean("stopping_time", cap=500.0), batches(), within=0.1))
-    With 95 % confidence, at most 176.9 iterations on average, over problems drawn like these 300.
+    With 95% confidence, the algorithm needs at most 176.9 iterations on average on new problems drawn like these 300.
     """
     if within is None and reaching is None:
-        raise ValueError("say when to stop: within=0.05 for a bound at most 5 % above the sample, or reaching=….")
+        raise ValueError("say when to stop: within=0.05 for a bound at most 5% above the sample, or reaching=….")
     check_positive("within", 1.0 if within is None else within)
     check_whole("largest", largest)
     growing = AnytimeCertificate(goal, confidence, used=used)

@@ -1,4 +1,4 @@
-"""What fresh problems say about a certificate: whether they contradict it, with a stated rate of error."""
+"""What fresh problems say about a certificate: whether they contradict it, at a stated rate of error."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..statistics.quantiles import beyond_quantile, quantile
 from .betting import betting_bound, lower_betting_bound
 from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem
 from .cvar import lower_cvar_bound
 from .distribution import tight_band
 from .inputs import Array, check_fraction, fingerprint
+from .rounding import number_down, number_up, percent_exact
 
 if TYPE_CHECKING:
     from .certificate import Certificate
 
 
 class Verdict(NamedTuple):
-    """The outcome of confronting a certificate with fresh values.
+    """The outcome of testing a certificate on fresh values.
 
     Fields:
         contradicted: whether the certificate is refuted; wrongly so with a probability of at most `error_rate`.
@@ -25,6 +27,9 @@ class Verdict(NamedTuple):
             quantile, the share of problems that can be below the bound, to be compared with the level.
         fresh: the measure on the fresh values.
         bound: what is certified. For a distribution, the three are shares at the value where it fares worst.
+        error_rate: the largest probability with which a true certificate is contradicted.
+        n: the number of fresh problems.
+        is_upper: whether the bound is an upper one.
     """
 
     contradicted: bool
@@ -33,13 +38,21 @@ class Verdict(NamedTuple):
     bound: float
     error_rate: float
     n: int
+    is_upper: bool = True
 
     def sentence(self) -> str:
-        """In plain words."""
+        """The verdict in plain words.
+
+        >>> print(Verdict(True, limit=120.0, fresh=131.8, bound=111.93, error_rate=0.01, n=500))
+        Contradicted by 500 fresh problems, which give 131.8 where at most 112 is certified; this test contradicts a \
+true certificate at most 1% of the time.
+        """
         word = "Contradicted" if self.contradicted else "Not contradicted"
+        certified = f"at most {number_up(self.bound)}" if self.is_upper else f"at least {number_down(self.bound)}"
+        problems = "1 fresh problem, which gives" if self.n == 1 else f"{self.n} fresh problems, which give"
         return (
-            f"{word} by {self.n} fresh problems ({self.fresh:.4g} where {self.bound:.4g} is certified), in a test that "
-            f"contradicts a true certificate at most {100 * self.error_rate:.10g} % of the time."
+            f"{word} by {problems} {self.fresh:.4g} where {certified} is certified; this test contradicts a true "
+            f"certificate at most {percent_exact(self.error_rate)} of the time."
         )
 
     __str__ = sentence
@@ -59,9 +72,10 @@ def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
         values = values @ np.asarray(certificate.posterior)
     if certificate.band is not None:
         limit, fresh, bound = _worst_share(certificate.band, one_per_problem(values), error_rate)
-        return Verdict(limit < bound, limit, fresh, bound, error_rate, len(values))
+        return Verdict(limit < bound, limit, fresh, bound, error_rate, len(values), is_upper=False)
     limit, fresh, contradicted = _confront(certificate, values, error_rate)
-    return Verdict(bool(contradicted), float(limit), float(fresh), certificate.bound, error_rate, len(values))
+    is_upper = certificate.measure != "probability"
+    return Verdict(bool(contradicted), float(limit), float(fresh), certificate.bound, error_rate, len(values), is_upper)
 
 
 def _worst_share(band: tuple[tuple[float, float], ...], values: Array, error_rate: float) -> tuple[float, float, float]:
@@ -86,7 +100,7 @@ def _confront(certificate: Certificate, values: Array, error_rate: float) -> tup
         return limit, values.mean(), limit > bound
     if certificate.measure == "cvar":
         limit = lower_cvar_bound(values, level, error_rate)
-        return limit, np.sort(one_per_problem(values))[int(level * len(values)) :].mean(), limit > bound
+        return limit, beyond_quantile(one_per_problem(values), level).mean(), limit > bound
     if certificate.measure == "probability" and certificate.posterior is not None:
         limit = betting_bound(values, error_rate, 1.0)
         return limit, values.mean(), limit < bound
@@ -101,5 +115,4 @@ def _confront(certificate: Certificate, values: Array, error_rate: float) -> tup
         limit = clopper_pearson_lower(int(above.sum()), len(values), error_rate)
         return limit, above.mean(), limit > bound
     reached = clopper_pearson_upper(int((values <= bound).sum()), len(values), error_rate)
-    fresh = np.sort(values)[max(int(np.ceil(level * len(values))) - 1, 0)]
-    return reached, fresh, reached < level
+    return reached, quantile(values, level), reached < level

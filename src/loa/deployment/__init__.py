@@ -1,4 +1,4 @@
-"""Algorithms at work in other people's programs: in SciPy, PyTorch and optax."""
+"""Deployment: algorithms as optimizers of SciPy, PyTorch and optax."""
 
 from .to_optax import to_optax as to_optax
 from .to_scipy import scipy_method as scipy_method

@@ -1,4 +1,4 @@
-"""Problems that JAX cannot see into: a loss and its gradient as Python functions, asked one point at a time."""
+"""Problems that JAX cannot trace: a loss and its gradient as Python functions, called for one point at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Carry = TypeVar("Carry")
 
 
 class Outside(ProblemClass):
-    """One problem, whose loss and gradient come from elsewhere."""
+    """One problem whose loss and gradient are functions from outside of loa."""
 
     value_function: Callable[[Any], Scalar] = eqx.field(static=True)
     gradient_function: Callable[[Any], Array] = eqx.field(static=True)
@@ -36,35 +36,35 @@ class Outside(ProblemClass):
 
     def _missing(self, what: str, method: str) -> MissingOracle:
         return MissingOracle(
-            f"a function from outside of loa has no {what}: use an algorithm that does not ask for it, such as one "
-            "with a step size of its own."
+            f"a function from outside of loa has no {what}: use an algorithm that does not need it, such as one with "
+            "a fixed step size."
         )
 
 
 class NoProblem:
-    """In place of a problem: whatever an algorithm wants to know of it is missing."""
+    """A placeholder for a problem, which raises `MissingOracle` for every attribute."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise MissingOracle(f"a function from outside of loa has no {name}, for which this algorithm asks.")
+        raise MissingOracle(f"this algorithm needs {name}, which a function from outside of loa does not have.")
 
     def __getitem__(self, index: Any) -> Any:
-        raise MissingOracle(f"a function from outside of loa has no {index!r}, for which this algorithm asks.")
+        raise MissingOracle(f"this algorithm needs {index!r}, which a function from outside of loa does not have.")
 
 
 def concrete(x: Any) -> np.ndarray:
-    """The point as numbers, which it is unless the algorithm asks inside of what JAX compiles."""
+    """The point as a NumPy array; raises an error inside of code that JAX compiles."""
     if isinstance(x, Tracer):
         raise TypeError(
-            "this algorithm asks for losses inside of a loop or branch of JAX, where functions from outside of loa "
-            "cannot be called: in an algorithm of yours, use oracle.while_loop or oracle.cond."
+            "this algorithm calls the oracle inside a loop or branch of JAX, where functions from outside of loa "
+            "cannot be called: use oracle.while_loop or oracle.cond instead."
         )
     return np.array(x)
 
 
 class OutsideOracle(Oracle):
-    """A stochastic gradient is what the function gives: it is up to the outside on which part of the data."""
+    """An oracle whose stochastic gradients are those of the function, which may itself choose a mini-batch."""
 
     def stochastic_gradient(self, x: Any, key: Key[Array, ""]) -> Any:
         self._count("stochastic_gradient")
@@ -76,9 +76,9 @@ class OutsideOracle(Oracle):
 
 
 class EagerOracle(OutsideOracle):
-    """The oracle of an algorithm that runs in Python, step by step, so that every point it asks about is an array.
+    """The oracle of an algorithm that runs step by step in Python, so that every point is a concrete array.
 
-    Loops and branches are Python's.
+    Its loops and branches are those of Python.
     """
 
     def while_loop(self, condition: Callable[[Carry], Any], body: Callable[[Carry], Carry], carry: Carry) -> Carry:

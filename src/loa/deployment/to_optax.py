@@ -1,4 +1,4 @@
-"""Algorithms as transformations of optax."""
+"""Algorithms as optax transformations."""
 
 from __future__ import annotations
 
@@ -21,20 +21,27 @@ if TYPE_CHECKING:
 
 
 class ToOptaxState(NamedTuple):
-    """How many steps were made, and the state of the algorithm after them."""
+    """The number of steps made, and the state of the algorithm after them."""
 
     steps: Int[Array, ""]
     inner: Any
 
 
 def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> optax.GradientTransformationExtraArgs:
-    """An algorithm as an optax transformation, for parameters of any structure: all of them together are the point x.
+    """Turn an algorithm into an optax transformation.
 
-    `update(gradients, state, parameters)` is enough for an algorithm that asks for nothing but the gradient where it
-    is. One that asks for the loss there also needs `value=`, and one that asks about other points, as line searches do,
-    `value_fn=` and the arguments that this takes besides x: the conventions of `optax.lbfgs`. The algorithm keeps the
-    point itself, so parameters must not be changed by anything but its updates, and in a chain it comes last. `key` is
-    for algorithms that use randomness.
+    Parameters may be any pytree; all of them together are the point x. An algorithm that uses only the gradient at the
+    current point needs `update(gradients, state, parameters)`. An algorithm that also uses the loss there needs
+    `value=`. An algorithm that evaluates other points, as line searches do, needs `value_fn=` and the arguments that
+    this function takes in addition to x. These are the conventions of `optax.lbfgs`. The algorithm keeps the point
+    itself, so nothing but its updates may change the parameters, and in a chain it must come last.
+
+    Arguments:
+        algorithm: any algorithm that does not need more of a problem than losses and gradients.
+        key: a PRNG key for algorithms that use randomness; by default `jax.random.key(0)`.
+
+    Returns:
+        The transformation, with the functions `init` and `update`.
 
     >>> import loa, optax
     >>> search, loss = loa.to_optax(loa.LBFGS()), lambda x: jnp.sum((x["a"] - 1.0) ** 2) + x["b"] ** 4
@@ -80,14 +87,14 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
 
 
 def _with(value_fn: Callable[..., Scalar], more: dict[str, Any]) -> Callable[[Any], Scalar]:
-    """The function with those of the other arguments that it takes, such as a batch of data."""
+    """The function with those additional arguments that it accepts, such as a batch of data."""
     taken = inspect.signature(value_fn).parameters
     everything = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in taken.values())
     return partial(value_fn, **{name: each for name, each in more.items() if everything or name in taken})
 
 
 class _Given(NamedTuple):
-    """What an update was told of the loss: the gradient where it is, perhaps the value there, perhaps a function."""
+    """The arguments of an update: the gradient at the current point, and optionally the loss there or as a function."""
 
     name: str
     gradient: Float[Array, " d"]
@@ -96,7 +103,7 @@ class _Given(NamedTuple):
     structured: Callable[[Array], Any]
 
     def at(self, here: Float[Array, " d"]) -> Outside:
-        """The problem as it is seen from this point."""
+        """The problem as seen from this point."""
 
         def value_at(x: Float[Array, " d"]) -> Scalar:
             if x is here and self.value is not None:
@@ -111,5 +118,5 @@ class _Given(NamedTuple):
     def _loss(self, missing: str) -> Callable[[Float[Array, " d"]], Scalar]:
         value_fn = self.value_fn
         if value_fn is None:
-            raise ValueError(f"{self.name} asks for more than the gradient where it is: call update(…, {missing}).")
+            raise ValueError(f"{self.name} needs more than the gradient at this point: call update(…, {missing}).")
         return lambda x: jnp.asarray(value_fn(self.structured(x)), x.dtype)

@@ -20,23 +20,30 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 STUCK = 10
-"""So many steps in a row that do not move end the search."""
+"""The number of consecutive steps without movement after which the search ends."""
 
 MESSAGES = {
-    0: "The gradient is as small as was asked for.",
-    1: "The maximum number of iterations has been made.",
+    0: "The gradient is smaller than the tolerance.",
+    1: "The maximum number of iterations has been reached.",
     2: "The loss or its gradient is infinite or not a number.",
-    3: "The algorithm does not move any more.",
+    3: "The algorithm no longer moves.",
     4: "The callback ended the search.",
 }
 
 
 def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> Callable[..., OptimizeResult]:
-    """An algorithm as the `method` of `scipy.optimize.minimize`.
+    """Turn an algorithm into a `method` of `scipy.optimize.minimize`.
 
-    It ends where no entry of the gradient is larger than the option `gtol` (else `tol`, else 1e-5), or after `maxiter`
-    steps (200 per variable if not given). Without `jac` gradients are differences of values. Everything is
-    in double precision, whatever JAX is set to. `key` is for algorithms that use randomness.
+    The search ends when no entry of the gradient is larger than the option `gtol` (by default `tol`, or 1e-5), or after
+    `maxiter` steps (by default 200 per variable). Without `jac`, gradients are approximated by finite differences. All
+    computations are in double precision, whatever the setting of JAX.
+
+    Arguments:
+        algorithm: any algorithm that does not need more of a problem than losses and gradients.
+        key: a PRNG key for algorithms that use randomness; by default `jax.random.key(0)`.
+
+    Returns:
+        A function to be passed as `method` to `scipy.optimize.minimize`.
 
     >>> import loa
     >>> from scipy.optimize import minimize, rosen, rosen_der
@@ -73,7 +80,7 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
 
 
 class _Functions:
-    """A loss and its gradient, counted; the last answer of each is remembered, since it is often asked for twice."""
+    """A loss and its gradient, with calls counted; the last value of each is cached, since it is often needed twice."""
 
     def __init__(self, fun: Callable[..., float], jac: Callable[..., Any] | None, args: tuple[Any, ...]):
         self.fun, self.jac, self.args = fun, jac, args
@@ -145,12 +152,12 @@ def _minimize(
 
 
 def _status(solved: Any, ended: bool, exhausted: bool, stuck: bool) -> int | None:
-    """Why to end, if there is a reason, as a number of SciPy's kind."""
+    """The reason to end as a status code of SciPy, or None to continue."""
     return 0 if solved else 4 if ended else 1 if exhausted else 3 if stuck else None
 
 
 def _wants_to_end(callback: Callable[..., Any], functions: _Functions, x: np.ndarray) -> bool:
-    """Tell the callback where the search is, in either of SciPy's two ways; whether it raised StopIteration."""
+    """Call the callback in either of SciPy's two ways, and return whether it raised StopIteration."""
     from scipy.optimize import OptimizeResult
 
     try:
@@ -164,7 +171,7 @@ def _wants_to_end(callback: Callable[..., Any], functions: _Functions, x: np.nda
 
 
 def _check(name: str, bounds: Any, constraints: Any, options: dict[str, Any]) -> None:
-    """Refuse what the algorithm cannot do, and warn of what it does not use."""
+    """Raise an error for arguments that the algorithm cannot handle, and warn of those that it ignores."""
     if bounds is not None or np.any(constraints):
         raise ValueError(f"{name} can handle neither bounds nor constraints.")
     unused = [option for option, value in options.items() if value is not None]

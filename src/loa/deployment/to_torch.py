@@ -1,4 +1,4 @@
-"""Algorithms as optimizers of PyTorch."""
+"""Algorithms as PyTorch optimizers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,22 @@ if TYPE_CHECKING:
 
 
 def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> type[Optimizer]:
-    """An algorithm as a class of PyTorch optimizers: `loa.torch_optimizer(algorithm)(model.parameters())`.
+    """Turn an algorithm into a class of PyTorch optimizers.
 
-    All parameters together are the point x. `step(closure)` makes one step; the closure clears the gradients, computes
-    the loss, calls `backward` and returns the loss, and may be asked several times. An algorithm that asks for nothing
-    but the gradient where it is can do without: `loss.backward(); optimizer.step()`. Parameters that are changed from
-    outside in between are a new start. `key` is for algorithms that use randomness.
+    Create an optimizer with `loa.torch_optimizer(algorithm)(model.parameters())`. All parameters together are the point
+    x. `step(closure)` makes one step; the closure clears the gradients, computes the loss, calls `backward` and returns
+    the loss. It may be called several times per step. Algorithms that use only the gradient at the current point do not
+    need a closure: `loss.backward(); optimizer.step()`. If something else changes the parameters between two steps, the
+    algorithm starts again from there.
+
+    Arguments:
+        algorithm: any algorithm that does not need more of a problem than losses and gradients.
+        key: a PRNG key for algorithms that use randomness; by default `jax.random.key(0)`.
+
+    Returns:
+        A subclass of `torch.optim.Optimizer`.
+
+    The page docs/elsewhere.md has an example.
     """
     try:
         import torch  # pyright: ignore[reportMissingImports]
@@ -39,7 +49,7 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
 
         @torch.no_grad()
         def step(self, closure: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-            """One step of the algorithm; the loss where it began, as far as the algorithm wants to know it."""
+            """Make one step, and return the loss at its beginning, or None if the algorithm did not need it."""
             here = self._point()
             model = _Model(self, closure, here)
             try:
@@ -47,11 +57,11 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             except BaseException:
                 self._move(here)
                 raise
-            self._steps, self._left = self._steps + 1, self._point()  # rounded, where parameters are coarse
+            self._steps, self._left = self._steps + 1, self._point()  # rounded, if the parameters have low precision
             return model.loss
 
         def _step(self, model: _Model, here: np.ndarray) -> Any:
-            """Move the parameters; the state of the algorithm afterwards."""
+            """Move the parameters, and return the new state of the algorithm."""
             with jax.enable_x64(here.dtype == np.float64):
                 oracle = EagerOracle(Outside(model.value, model.gradient), NoProblem())
                 own, state = in_precision(algorithm, here.dtype), self._state
@@ -91,7 +101,7 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             return _numbers(self._parameters())
 
         def _move(self, x: np.ndarray) -> None:
-            """Write into the parameters, which stay where they are, of their own types."""
+            """Write a point into the parameters, in place and in their own types."""
             start = 0
             with torch.no_grad():
                 for each in self._parameters():
@@ -103,13 +113,13 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             return _numbers([torch.zeros_like(each) if each.grad is None else each.grad for each in self._parameters()])
 
     def _numbers(tensors: list[Any]) -> np.ndarray:
-        """All of them in a row, in double precision if one of them is, else in single precision."""
+        """All tensors in one vector, in double precision if one of them is, otherwise in single precision."""
         double = any(each.dtype == torch.float64 for each in tensors)
         dtype = torch.float64 if double else torch.float32
         return torch.cat([each.detach().reshape(-1).to("cpu", dtype) for each in tensors]).numpy().copy()
 
     class _Model:
-        """Loss and gradient of the model during one step, by asking the closure; the last answer is remembered."""
+        """Loss and gradient of the model during one step, computed by the closure; the last result is cached."""
 
         def __init__(self, optimizer: TorchOptimizer, closure: Any, here: np.ndarray):
             self.optimizer, self.closure, self.here = optimizer, closure, here
@@ -128,7 +138,7 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
         def _ask(self, point: np.ndarray) -> tuple[bytes, Any, np.ndarray]:
             if self.closure is None:
                 raise ValueError(
-                    f"{type(algorithm).__name__} asks for more than the gradient where it is: call step(closure), "
+                    f"{type(algorithm).__name__} needs more than the gradient at this point: call step(closure), "
                     "where the closure clears the gradients, computes the loss, calls backward and returns the loss."
                 )
             if self._last is None or self._last[0] != point.tobytes():
@@ -144,5 +154,5 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
 
 
 def _same(x: Any, y: np.ndarray) -> bool:
-    """Whether two points are the same, be they numbers or not."""
+    """Whether two points are equal, where NaN equals NaN."""
     return np.array_equal(x, y, equal_nan=True)

@@ -137,7 +137,7 @@ def tuned_adam(lesson: Lesson) -> Algorithm:
 def _learn_coordinatewise(lesson: Lesson) -> Algorithm:
     """A network that imitates the best heavy ball, and then goes on from there."""
     network = LearnedQuadratics(key=jax.random.fold_in(lesson.key, 2))
-    objective = OneStepContraction(lesson.experiment.gap)
+    objective = OneStepContraction(lesson.experiment.task.gap)
     teacher = tuned_heavy_ball(lesson)
     return trained(lesson, network, teacher, objective=objective, steps=40_000, learning_rate=3e-4)
 

@@ -1,4 +1,4 @@
-"""An experiment is a value: a problem class, what counts as solved, and which algorithms to learn and compare on it."""
+"""An experiment is a value made of three: the task, the recipe of learning, and how the results are presented."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
+from ..problems.role import Role
+from ..results.summary import RESERVED
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
 
@@ -26,16 +28,54 @@ if TYPE_CHECKING:
 
     from ..results.run_results import Results
 
-ROLES = ("training", "prior", "posterior", "validation", "test", "held-out", "fresh")
+PRESETS = ("quick", "paper", "pretrained")
 
 Learn = Callable[["Lesson"], Algorithm]
 """How an algorithm is learned for an experiment."""
 
 Pictures = Callable[["Experiment", Mapping[str, Algorithm], Any], "xarray.Dataset"]
-"""Examples to look at, from the experiment, the algorithms by name and some test problems."""
+"""Makes pictures of examples, from the experiment, the algorithms by name and some test problems."""
 
 
-def numbers(leaf: Any) -> bool:
+@dataclass(frozen=True)
+class Task:
+    """What is to be solved, what counts as solved, what is measured, and which classical algorithms to compare with.
+
+    Fields:
+        name: of the experiment, and of its directory.
+        problem_class: the distribution of problems.
+        criterion: what counts as solved.
+        horizon: the largest number of steps.
+        functionals: what is measured of every trajectory. Those whose values are bounded are certified as well.
+        baselines: algorithms to compare with, by name.
+        gap: what evolves over time in the figure.
+        calls_per_step: oracle calls are certified up to this number times the horizon.
+    """
+
+    name: str
+    problem_class: ProblemClass
+    criterion: Criterion
+    horizon: int
+    functionals: tuple[Functional, ...]
+    baselines: Mapping[str, Algorithm]
+    gap: gaps.Gap = gaps.loss_gap
+    calls_per_step: int = 4
+
+    def __post_init__(self):
+        names = [each.name.replace(" ", "_") for each in self.functionals]
+        for index, name in enumerate(names):
+            if not name or "/" in name:
+                raise ValueError(f"a functional must have a name without a slash, got {name!r}.")
+            if name in RESERVED:
+                raise ValueError(
+                    f"no functional may be called {name!r}, because the results use that name for something else; "
+                    f"choose a name other than {', '.join(RESERVED)}."
+                )
+            if name in names[:index]:
+                raise ValueError(f"two functionals are called {name!r}; give each a name of its own.")
+
+
+def is_single_number(leaf: Any) -> bool:
     """Whether a parameter is a single number, such as a step size, and not an array, such as a learned curvature."""
     return eqx.is_inexact_array(leaf) and leaf.ndim == 0
 
@@ -57,11 +97,11 @@ class Prior:
 
     def around(self, learned: Algorithm) -> dict[str, Any]:
         """The options for sampling around this algorithm."""
-        single = any(map(numbers, jax.tree.leaves(learned)))
+        single = any(map(is_single_number, jax.tree.leaves(learned)))
         return {
             "size": self.candidates,
             "step_size": self.step_size if single else 0.01 * self.step_size,
-            "free": numbers if single else eqx.is_inexact_array,
+            "free": is_single_number if single else eqx.is_inexact_array,
             "chains": self.chains,
             "thinning": self.thinning,
             "batch": self.batch,
@@ -70,88 +110,144 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class Quick:
-    """What the quick preset does with less: effort of learning, candidates, and problems by role."""
+class Preset:
+    """What a preset changes: numbers of problems by role, effort of learning, candidates, and trajectories shown.
 
-    effort: float
-    candidates: int
+    What is not given stays what the experiment says.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    effort: float | None = None
+    candidates: int | None = None
+    shown: int | None = None
+
+    def __post_init__(self):
+        _check_roles(self.sizes)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How algorithms are learned and candidates sampled, and from how many problems.
+
+    Fields:
+        learned: how algorithms are learned, by name: "loa" is ours, "paper" has the paper's architecture and objective.
+        sizes: how many problems are drawn for each role, such as "prior" and "test"; the paper's, where it has them.
+        tuned: baselines that are tuned on training problems first, by name.
+        prior: how candidates around the learned algorithm are found.
+        effort: scales the numbers of steps, candidates and problems of learning.
+        presets: what "quick", "paper" and "pretrained" change. The last is for weights that ship with loa.
+        classes: your own classes that learned algorithms may be made of; an interrupted run needs them to resume.
+    """
+
+    learned: Mapping[str, Learn]
     sizes: Mapping[str, int]
-    shown: int = 100
+    tuned: Mapping[str, Learn] = field(default_factory=dict)
+    prior: Prior = Prior()
+    effort: float = 1.0
+    presets: Mapping[str, Preset] = field(default_factory=dict)
+    classes: tuple[type, ...] = ()
+
+    def __post_init__(self):
+        _check_roles(self.sizes)
+        for preset in self.presets:
+            _check_preset(preset)
+
+    def at(self, preset: Preset) -> Recipe:
+        """The recipe with what a preset changes."""
+        prior, effort = self.prior, self.effort
+        if preset.candidates is not None:
+            prior = dataclasses.replace(prior, candidates=preset.candidates)
+        if preset.effort is not None:
+            effort = preset.effort
+        return dataclasses.replace(self, sizes={**self.sizes, **preset.sizes}, prior=prior, effort=effort)
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """What readers of the report see besides the numbers of the run.
+
+    Fields:
+        title: the heading of the report.
+        shown: on how many test problems whole trajectories are followed for the figure.
+        published: the authors' numbers, by functional.
+        notes: what a reader of the certificates must know.
+        pictures: makes pictures of examples.
+        more_tests: other problem classes to test on; no certificate speaks of them.
+        afterwards: what a run does last, with the results and the directory they are in.
+    """
+
+    title: str = ""
+    shown: int = 250
+    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    pictures: Pictures | None = None
+    more_tests: Mapping[str, Callable[[], ProblemClass]] = field(default_factory=dict)
+    afterwards: Callable[[Experiment, Results, Path, Console], None] | None = None
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is particular to one experiment. Variants are made with `dataclasses.replace`.
+    """A task, the recipe of learning an algorithm for it, and how the results are presented.
 
-    Fields:
-        sizes: how many problems are drawn for each role, such as prior and test; the paper's, where it has them.
-        larger: draws that are larger at the preset "paper", so that certificates are tight and tests can tell.
-        learned: how algorithms are learned for it: "loa" is ours, "paper" has the paper's architecture and objective.
-        tuned: baselines that are tuned on training problems first, by name.
-        gap: what evolves over time in the figure.
-        prior: how candidates around the learned algorithm are found.
-        quick: what the quick preset has less of.
-        effort: scales the numbers of steps, candidates and problems of learning.
-        shown: on how many test problems whole trajectories are followed for the figure.
-        calls_per_step: at most so many oracle calls per step are counted in what is certified.
-        published: the authors' numbers, by functional.
-        more_tests: other problem classes to test on; no certificate speaks of them.
-        notes: what a reader of the certificates must know.
-        pictures: makes examples to look at.
-        afterwards: what a run does when all else is done, with the results and the directory they are in.
+    Variants are made with `dataclasses.replace` on the part that changes.
+
+    >>> import loa
+    >>> lasso = loa.experiments.get("lasso")
+    >>> lasso.task.horizon, lasso.recipe.sizes["test"], lasso.at("paper").recipe.sizes["test"]
+    (600, 250, 10000)
     """
 
-    name: str
-    problem_class: ProblemClass
-    criterion: Criterion
-    horizon: int
-    functionals: tuple[Functional, ...]
-    baselines: Mapping[str, Algorithm]
-    sizes: Mapping[str, int]
-    larger: Mapping[str, int] = field(default_factory=dict)
-    learned: Mapping[str, Learn] = field(default_factory=dict)
-    tuned: Mapping[str, Learn] = field(default_factory=dict)
-    title: str = ""
-    gap: gaps.Gap = gaps.loss_gap
-    prior: Prior = Prior()
-    quick: Quick | None = None
-    effort: float = 1.0
-    shown: int = 250
-    calls_per_step: int = 4
-    published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    more_tests: Mapping[str, Callable[[], ProblemClass]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    pictures: Pictures | None = None
-    afterwards: Callable[[Experiment, Results, Path, Console], None] | None = None
+    task: Task
+    recipe: Recipe
+    presentation: Presentation = Presentation()
 
     def at(self, preset: str) -> Experiment:
-        """The experiment at a preset: "paper" in full, "quick" with less of everything."""
-        if preset not in ("quick", "paper"):
-            raise ValueError(f"there is no preset {preset!r}; there are quick, paper.")
-        if preset == "paper":
-            return dataclasses.replace(self, sizes={**self.sizes, **self.larger})
-        if self.quick is None:
-            return self
-        return dataclasses.replace(
-            self,
-            sizes={**self.sizes, **self.quick.sizes},
-            prior=dataclasses.replace(self.prior, candidates=self.quick.candidates),
-            effort=self.quick.effort,
-            shown=self.quick.shown,
-        )
+        """The experiment at a preset: "quick" with less of everything, "paper" at full size, or "pretrained"."""
+        _check_preset(preset)
+        chosen = self.recipe.presets.get(preset, Preset())
+        shown = self.presentation.shown if chosen.shown is None else chosen.shown
+        presentation = dataclasses.replace(self.presentation, shown=shown)
+        return dataclasses.replace(self, recipe=self.recipe.at(chosen), presentation=presentation)
 
-    def draw(self, role: str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
+    def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""
-        if role not in ROLES:
-            raise ValueError(f"there is no role {role!r}; there are {', '.join(ROLES)}.")
-        key = jax.random.fold_in(jax.random.key(seed), ROLES.index(role))
-        problems = self.problem_class.draw(key, size or self.sizes[role])
+        role = Role.named(role)
+        key = jax.random.fold_in(jax.random.key(seed), int(role))
+        problems = self.problem_class.draw(key, size or self.sizes[role.text])
         return with_optimal_losses(self.problem_class, problems) if optimal_losses else problems
+
+    @property
+    def name(self) -> str:
+        return self.task.name
+
+    @property
+    def problem_class(self) -> ProblemClass:
+        return self.task.problem_class
+
+    @property
+    def criterion(self) -> Criterion:
+        return self.task.criterion
+
+    @property
+    def horizon(self) -> int:
+        return self.task.horizon
+
+    @property
+    def functionals(self) -> tuple[Functional, ...]:
+        return self.task.functionals
+
+    @property
+    def baselines(self) -> Mapping[str, Algorithm]:
+        return self.task.baselines
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        return self.recipe.sizes
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What learning needs to know besides the experiment: the seed, how much effort, where to keep checkpoints."""
+    """What learning needs to know besides the experiment: the seed, the effort, and where to keep checkpoints."""
 
     experiment: Experiment
     seed: int = 0
@@ -159,20 +255,20 @@ class Lesson:
     checkpoint: Path | None = None
     progress: bool = False
     facts: dict[str, Any] = field(default_factory=dict)
-    """How it was learned, for the provenance: written by whoever does it."""
+    """How the algorithm was learned, for the provenance: written by the function that learns it."""
 
     @property
     def key(self) -> Key[Array, ""]:
-        """Apart from the keys of all draws."""
+        """A random key for learning, different from the keys of all draws."""
         return jax.random.fold_in(jax.random.key(self.seed), 0x1EA7)
 
     def problems(self, size: int, *, optimal_losses: bool = False) -> Any:
         """Problems to learn from. They have no other role."""
-        return self.experiment.draw("training", self.seed, size, optimal_losses=optimal_losses)
+        return self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
 
     @property
     def second_checkpoint(self) -> Path | None:
-        """For training on, once the first course of training is complete."""
+        """For further training, once the first course of training is complete."""
         return None if self.checkpoint is None else self.checkpoint.with_suffix(".unrolled")
 
     @property
@@ -182,15 +278,25 @@ class Lesson:
 
     @property
     def interrupted(self) -> list[Path]:
-        """What is left of an interruption."""
+        """The files that an interrupted training has left."""
         paths = (self.checkpoint, self.second_checkpoint, self.evaluations)
         return [path for path in paths if path is not None and path.exists()]
 
     def forget(self) -> None:
-        """Remove what only served to go on after an interruption."""
+        """Remove the files that serve only to resume an interrupted training."""
         for path in self.interrupted:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""
         return max(1, round(self.effort * number))
+
+
+def _check_roles(sizes: Mapping[str, int]) -> None:
+    for role in sizes:
+        Role.named(role)
+
+
+def _check_preset(preset: str) -> None:
+    if preset not in PRESETS:
+        raise ValueError(f"there is no preset {preset!r}; there are {', '.join(PRESETS)}.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.network_training import prediction
-from ..trajectory.kernels import initial, semigroup
+from ..trajectory.kernels import iterates_after
 from .experiment import Experiment
 
 if TYPE_CHECKING:
@@ -42,11 +42,5 @@ def fitted_curves(experiment: Experiment, algorithms: Mapping[str, Algorithm], p
 
 
 def _curves(experiment: Experiment, algorithm: Algorithm, problems: Any, steps: int) -> np.ndarray:
-    key = jax.random.key(0)
-
-    def one(problem: Any) -> jax.Array:
-        state, _ = initial(algorithm, experiment.problem_class, problem, key)
-        state = semigroup(algorithm, experiment.problem_class, problem, state, steps, key)
-        return prediction(algorithm.iterate(state), jnp.asarray(GRID))
-
-    return np.asarray(jax.jit(jax.vmap(one))(problems))
+    points = iterates_after(algorithm, experiment.problem_class, problems, steps=steps, key=jax.random.key(0))
+    return np.asarray(jax.vmap(lambda x: prediction(x, jnp.asarray(GRID)))(points))

@@ -1,15 +1,17 @@
 """Your own problem as an experiment: what a problem class does not say is filled in with something sensible.
 
 A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
-`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson).
-A file with an `experiment`, a finished `Experiment`, decides everything itself.
+`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson),
+`functionals` (what to measure besides stopping time, contraction factor and oracle calls).
+A file may instead define `experiment`, a complete `Experiment`, which decides everything.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,26 +24,38 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
 from ..problems.problem_class import ProblemClass
-from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
+from ..storage.public_classes import classes_in
+from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
 from .defaults import learn_proximal, learn_smooth, learn_stochastic, tuned_adam, tuned_heavy_ball
-from .experiment import Experiment, Learn, Prior, Quick
+from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
 
 SIZES = {"prior": 250, "posterior": 500, "validation": 250, "held-out": 2000, "test": 250}
 REDUCTION = 1e-5
 """Where no criterion is given: the gap has fallen to this share of its median at the start."""
 
-MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn")
+MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn", "functionals")
 
 
 def from_file(path: Path) -> Experiment:
     """The experiment that a file defines. Switches JAX to float64, as all experiments do."""
     jax.config.update("jax_enable_x64", True)
     module = _imported(path)
-    if hasattr(module, "experiment"):
-        found = module.experiment() if callable(module.experiment) else module.experiment
-        if not isinstance(found, Experiment):
-            raise ValueError(f"`experiment` in {path} must be a loa.experiments.Experiment, got {found!r}.")
-        return found
+    try:
+        found = _whole(module, path) if hasattr(module, "experiment") else _completed(module, path)
+    except ValueError as error:
+        raise ValueError(str(error) if str(path) in str(error) else f"in {path}, {error}") from error
+    recipe = dataclasses.replace(found.recipe, classes=(*found.recipe.classes, *classes_in(module)))
+    return dataclasses.replace(found, recipe=recipe)
+
+
+def _whole(module: ModuleType, path: Path) -> Experiment:
+    found = module.experiment() if callable(module.experiment) else module.experiment
+    if not isinstance(found, Experiment):
+        raise ValueError(f"`experiment` in {path} must be a loa.experiments.experiment.Experiment, got {found!r}.")
+    return found
+
+
+def _completed(module: ModuleType, path: Path) -> Experiment:
     given = {name: getattr(module, name) for name in MAY_DEFINE if hasattr(module, name)}
     return experiment_for(_problem_class(module, path), name=path.stem, **given)
 
@@ -55,14 +69,29 @@ def experiment_for(
     baselines: Mapping[str, Algorithm] | None = None,
     sizes: Mapping[str, int] | None = None,
     learn: Learn | None = None,
+    functionals: Sequence[Functional] = (),
 ) -> Experiment:
     """An experiment on a problem class, with defaults for all that is not given.
 
     They depend on what the class knows: learned curvature and L-BFGS for smooth problems, a proximal Newton method and
     FISTA where there is a `prox`, preconditioned descent and Adam where there is a `stochastic_loss`.
+
+    Arguments:
+        name: of the experiment, and of its directory.
+        criterion: what counts as solved; a residual that is small compared with its value at the start by default.
+        horizon: the largest number of steps; 500 by default, 2000 with a `stochastic_loss`.
+        baselines: algorithms to compare with, by name; they replace the default ones.
+        sizes: how many problems are drawn for each role.
+        learn: how an algorithm is learned, from a `Lesson`.
+        functionals: measured besides stopping time, contraction factor and oracle calls, and certified if bounded.
+
+    Returns:
+        An experiment for `loa.run.carry_out`.
     """
-    stochastic, proximal = _overrides(problem_class, "stochastic_loss"), _overrides(problem_class, "prox")
-    if proximal and not _overrides(problem_class, "smoothness"):
+    if not isinstance(functionals, Sequence) or not all(isinstance(each, Functional) for each in functionals):
+        raise ValueError(f"`functionals` must be a list of instances of loa.Functional, got {functionals!r}.")
+    stochastic, proximal = problem_class.has("stochastic_loss"), problem_class.has("prox")
+    if proximal and not problem_class.has("smoothness"):
         raise ValueError(
             f"{type(problem_class).__name__} has a prox, so that algorithms need a step size: define "
             "`def smoothness(self, problem)` in it, a Lipschitz constant of the gradient of the smooth part."
@@ -73,7 +102,7 @@ def experiment_for(
             "file, such as `criterion = loa.loss_below(0.1)`."
         )
     residual = gaps.prox_residual if proximal else gaps.gradient_norm
-    gap = gaps.loss_gap if _overrides(problem_class, "optimal_loss") else residual
+    gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
     if stochastic:
         known, tuned, learned = {}, {"Adam": tuned_adam}, learn_stochastic
     elif proximal:
@@ -82,21 +111,23 @@ def experiment_for(
     else:
         known: Any = {"L-BFGS": LBFGS(), "CG": ConjugateGradient()}
         tuned, learned = {"heavy ball": tuned_heavy_ball}, learn_smooth
-    return Experiment(
+    task = Task(
         name=name,
         problem_class=problem_class,
         criterion=_relative_criterion(problem_class, residual, proximal) if criterion is None else criterion,
         horizon=horizon or (2000 if stochastic else 500),
-        functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=gap), OracleCalls()),
+        functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=gap), OracleCalls(), *functionals),
         baselines=known if baselines is None else baselines,
-        tuned=tuned if baselines is None else {},
-        sizes=SIZES | dict(sizes or {}),
-        learned={"loa": learn or learned},
-        title=f"{type(problem_class).__name__}, from {name}.py",
         gap=gap,
-        prior=Prior(candidates=50),
-        quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, **(sizes or {})}),
     )
+    recipe = Recipe(
+        learned={"loa": learn or learned},
+        sizes=SIZES | dict(sizes or {}),
+        tuned=tuned if baselines is None else {},
+        prior=Prior(candidates=50),
+        presets={"quick": Preset({"prior": 100, **(sizes or {})}, effort=0.5, candidates=10, shown=100)},
+    )
+    return Experiment(task, recipe, Presentation(title=f"{type(problem_class).__name__}, from {name}.py"))
 
 
 def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bool) -> Criterion:
@@ -114,10 +145,6 @@ def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bo
         )
     tolerance = float(f"{REDUCTION * typical:.1e}")
     return prox_residual_below(tolerance) if proximal else gradient_norm_below(tolerance)
-
-
-def _overrides(problem_class: ProblemClass, method: str) -> bool:
-    return getattr(type(problem_class), method) is not getattr(ProblemClass, method)
 
 
 def _imported(path: Path) -> ModuleType:

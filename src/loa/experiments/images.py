@@ -11,13 +11,13 @@ from ..problems import ImageRestoration
 from ..problems.criterion import gradient_norm_below
 from ..problems.gaps import loss_gap
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
-from .experiment import Experiment, Lesson, Prior, Quick
+from .experiment import Experiment, Lesson, Presentation, Preset, Prior, Recipe, Task
 from .recipes import trained, tuned
 from .restored_images import restored_images
 
 
 def experiment() -> Experiment:
-    return Experiment(
+    task = Task(
         name="images",
         problem_class=ImageRestoration(),
         criterion=gradient_norm_below(1e-4),
@@ -28,27 +28,35 @@ def experiment() -> Experiment:
             "NAG": NesterovAcceleratedGradient(),
             "CG": ConjugateGradient(),
         },
+    )
+    recipe = Recipe(
+        learned={"loa": learn, "paper": learn_as_paper, "compact": learn_compact},
         sizes={"prior": 500, "posterior": 500, "test": 250, "validation": 250, "held-out": 500},
-        larger={"posterior": 1200, "held-out": 2000, "test": 500},
-        title="Restoration of blurred and noisy photographs",
         prior=Prior(candidates=10, chains=2, batch=2, thinning=10, at_least=0.95),
-        quick=Quick(
-            effort=0.5, candidates=3, sizes={"prior": 24, "posterior": 120, "held-out": 120, "test": 48}, shown=8
-        ),
+        presets={
+            "quick": Preset(
+                {"prior": 24, "posterior": 120, "held-out": 120, "test": 48}, effort=0.5, candidates=3, shown=8
+            ),
+            "paper": Preset({"posterior": 1200, "held-out": 2000, "test": 500}),
+            "pretrained": Preset({"posterior": 500, "held-out": 500, "test": 250}),
+        },
+    )
+    presentation = Presentation(
+        title="Restoration of blurred and noisy photographs",
         shown=24,
         published={
             "stopping_time": {"mean": 535, "median": 520, "bound": 660},
             "contraction_factor": {"mean": 0.939, "bound": 1.057},
         },
-        more_tests={"new photographs": lambda: ImageRestoration(new_photographs=True)},
         notes=(
             "All problems are cut from one pool of photographs: the certificates speak of further crops of these, and "
             "not of new photographs.",
             "Optimal losses were computed to a proven accuracy; see `loa.optimal_losses`.",
         ),
         pictures=restored_images,
-        learned={"loa": learn, "paper": learn_as_paper, "compact": learn_compact},
+        more_tests={"new photographs": lambda: ImageRestoration(new_photographs=True)},
     )
+    return Experiment(task, recipe, presentation)
 
 
 def learn(lesson: Lesson) -> LearnedSpectralQuasiNewton:

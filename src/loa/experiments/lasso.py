@@ -12,12 +12,12 @@ from ..problems import Lasso
 from ..problems.criterion import prox_residual_below
 from ..problems.gaps import loss_gap
 from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from .experiment import Experiment, Lesson, Prior, Quick
+from .experiment import Experiment, Lesson, Presentation, Preset, Prior, Recipe, Task
 from .recipes import trained, tuned
 
 
 def experiment() -> Experiment:
-    return Experiment(
+    task = Task(
         name="lasso",
         problem_class=Lasso(),
         criterion=prox_residual_below(1e-6),
@@ -28,18 +28,26 @@ def experiment() -> Experiment:
             "FISTA": FISTA(restart=False),
             "ISTA": ProximalGradient(),
         },
+    )
+    recipe = Recipe(
+        learned={"loa": learn, "paper": learn_as_paper},
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 20_000, "held-out": 40_000, "test": 10_000},
-        title="Sparse recovery: LASSO with a fixed 35 × 70 matrix",
         prior=Prior(step_size=3e-6),
-        quick=Quick(effort=0.5, candidates=10, sizes={"prior": 100, "held-out": 2000}),
+        presets={
+            "quick": Preset({"prior": 100, "held-out": 2000}, effort=0.5, candidates=10, shown=100),
+            "paper": Preset({"posterior": 20_000, "held-out": 40_000, "test": 10_000}),
+            "pretrained": Preset({"posterior": 500, "held-out": 4000, "test": 250}),
+        },
+    )
+    presentation = Presentation(
+        title="Sparse recovery: LASSO with a fixed 35 × 70 matrix",
         published={
             "stopping_time": {"mean": 199, "median": 134, "bound": 295},
             "contraction_factor": {"mean": 0.789, "bound": 0.927},
         },
         notes=("The matrix A, the start, and mean and covariance of b were drawn once and belong to the class.",),
-        learned={"loa": learn, "paper": learn_as_paper},
     )
+    return Experiment(task, recipe, presentation)
 
 
 def learn(lesson: Lesson) -> LearnedProximalNewton:

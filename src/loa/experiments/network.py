@@ -10,13 +10,13 @@ from ..problems import NetworkTraining
 from ..problems.criterion import gradient_norm_below, loss_below
 from ..problems.gaps import loss
 from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from .experiment import Experiment, Lesson, Quick
+from .experiment import Experiment, Lesson, Presentation, Preset, Recipe, Task
 from .fitted_curves import fitted_curves
 from .recipes import curvature_near_solutions, trained, tuned, unrolled
 
 
 def experiment() -> Experiment:
-    return Experiment(
+    task = Task(
         name="network",
         problem_class=NetworkTraining(),
         criterion=gradient_norm_below(0.75) & loss_below(0.75),
@@ -28,13 +28,21 @@ def experiment() -> Experiment:
             "Adam": Adam(0.1),
             "Adam, published rate": Adam(0.008),
         },
+    )
+    recipe = Recipe(
+        learned={"loa": learn, "paper": learn_as_paper, "unrolled": learn_unrolled},
         sizes={"prior": 250, "posterior": 500, "test": 250, "validation": 250, "held-out": 2000},
-        larger={"posterior": 2000, "held-out": 10_000, "test": 4000},
+        presets={
+            "quick": Preset(
+                {"prior": 100, "posterior": 300, "held-out": 1000, "test": 100}, effort=0.3, candidates=10, shown=32
+            ),
+            "paper": Preset({"posterior": 2000, "held-out": 10_000, "test": 4000}),
+            "pretrained": Preset({"posterior": 500, "held-out": 2000, "test": 250}),
+        },
+    )
+    presentation = Presentation(
         title="Training a network on random polynomials, full batch",
         shown=64,
-        quick=Quick(
-            effort=0.3, candidates=10, sizes={"prior": 100, "posterior": 300, "held-out": 1000, "test": 100}, shown=32
-        ),
         published={
             "stopping_time": {"mean": 53, "median": 40, "bound": 116},
             "contraction_factor": {"mean": 0.804, "bound": 1.11},
@@ -44,8 +52,8 @@ def experiment() -> Experiment:
             "The published numbers are for at most 100 steps and the looser criterion loss < 0.85.",
         ),
         pictures=fitted_curves,
-        learned={"loa": learn, "paper": learn_as_paper, "unrolled": learn_unrolled},
     )
+    return Experiment(task, recipe, presentation)
 
 
 def learn(lesson: Lesson) -> LearnedQuasiNewton:

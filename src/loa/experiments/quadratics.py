@@ -13,30 +13,37 @@ from ..problems import Quadratics
 from ..problems.criterion import gradient_norm_below, loss_below
 from ..problems.gaps import loss
 from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from .experiment import Experiment, Lesson, Quick
+from .experiment import Experiment, Lesson, Presentation, Preset, Recipe, Task
 from .recipes import trained, tuned, unrolled
 
 
 def experiment() -> Experiment:
     problem_class = Quadratics()
     m, smooth = problem_class.strong_convexity[0] ** 0.5, problem_class.smoothness_range[1] ** 0.5
-    heavy_ball = HeavyBall(step_size=4 / (smooth + m) ** 2, momentum=((smooth - m) / (smooth + m)) ** 2)
-    return Experiment(
+    task = Task(
         name="quadratics",
         problem_class=problem_class,
         criterion=loss_below(1e-8) | gradient_norm_below(1e-6),
         horizon=500,
         functionals=(StoppingTime(), ContractionFactor(cap=0.98), OracleCalls()),
         baselines={
-            "heavy ball": heavy_ball,
+            "heavy ball": HeavyBall(step_size=4 / (smooth + m) ** 2, momentum=((smooth - m) / (smooth + m)) ** 2),
             "NAG": NesterovAcceleratedGradient(),
             "CG": ConjugateGradient(),
             "L-BFGS": LBFGS(memory=10),
         },
+    )
+    recipe = Recipe(
+        learned={"loa": learn, "paper": learn_as_paper, "unrolled": learn_unrolled},
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 20_000},
-        larger={"posterior": 20_000, "held-out": 40_000, "test": 20_000},
+        presets={
+            "quick": Preset({"prior": 200, "posterior": 1000}, effort=1.0, candidates=20, shown=100),
+            "paper": Preset({"posterior": 20_000, "held-out": 40_000, "test": 20_000}),
+            "pretrained": Preset({"posterior": 1000, "held-out": 20_000, "test": 250}),
+        },
+    )
+    presentation = Presentation(
         title="Strongly convex quadratics in dimension 200",
-        quick=Quick(effort=1.0, candidates=20, sizes={"prior": 200, "posterior": 1000}),
         published={
             "stopping_time": {"mean": 255, "median": 241, "bound": 328},
             "contraction_factor": {"mean": 0.849, "bound": 0.949},
@@ -45,8 +52,8 @@ def experiment() -> Experiment:
             "Mean and covariance of the right-hand sides were drawn once and belong to the class.",
             "The published numbers are for the stricter criterion loss < 1e-12.",
         ),
-        learned={"loa": learn, "paper": learn_as_paper, "unrolled": learn_unrolled},
     )
+    return Experiment(task, recipe, presentation)
 
 
 def learn(lesson: Lesson) -> LearnedQuasiNewton:

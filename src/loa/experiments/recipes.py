@@ -16,6 +16,7 @@ from ..learning import Objective, OneStepContraction, OverSegments, as_objective
 from ..learning.tuning import tune
 from ..problems.gaps import Gap
 from ..problems.problem_class import count_problems
+from ..problems.role import Role
 from ..trajectory.functionals import Functional
 from .experiment import Lesson
 
@@ -131,7 +132,7 @@ class _Course(NamedTuple):
     def run(self, lesson: Lesson, start: Algorithm, stage: str, checkpoint: Path | None, key: int) -> Algorithm:
         experiment, steps = lesson.experiment, max(self.checks, lesson.times(self.steps))
         problems = None if self.problems is None else lesson.times(self.problems)
-        validation = experiment.draw("validation", lesson.seed, self.validation)
+        validation = experiment.draw(Role.validation, lesson.seed, self.validation)
         lesson.facts[stage] = {
             "objective": repr(as_objective(self.objective)),
             "problems": "fresh ones" if problems is None else problems,

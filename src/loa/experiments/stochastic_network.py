@@ -9,13 +9,13 @@ from ..architectures import LearnedStochasticNewton, LearnedStochasticTraining, 
 from ..problems import StochasticNetworkTraining
 from ..problems.criterion import loss_below
 from ..trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from .experiment import Experiment, Lesson, Prior, Quick
+from .experiment import Experiment, Lesson, Presentation, Preset, Prior, Recipe, Task
 from .fitted_curves import fitted_curves
 from .recipes import curvature_near_solutions, trained, tuned
 
 
 def experiment() -> Experiment:
-    return Experiment(
+    task = Task(
         name="stochastic-network",
         problem_class=StochasticNetworkTraining(),
         criterion=loss_below(0.75),
@@ -28,13 +28,21 @@ def experiment() -> Experiment:
             "Adam, published rate": Adam(0.004, stochastic=True),
             "SGD": SGD(0.0002),
         },
+    )
+    recipe = Recipe(
+        learned={"loa": learn, "paper": learn_as_paper},
         sizes={"prior": 500, "posterior": 1000, "test": 250, "validation": 250, "held-out": 4000},
-        larger={"posterior": 12_000, "held-out": 20_000, "test": 4000},
-        title="Training a network on random polynomials, mini-batches of five",
         prior=Prior(at_least=0.85),
-        quick=Quick(
-            effort=0.3, candidates=5, sizes={"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}, shown=32
-        ),
+        presets={
+            "quick": Preset(
+                {"prior": 100, "posterior": 500, "held-out": 1000, "test": 100}, effort=0.3, candidates=5, shown=32
+            ),
+            "paper": Preset({"posterior": 12_000, "held-out": 20_000, "test": 4000}),
+            "pretrained": Preset({"posterior": 1000, "held-out": 4000, "test": 250}),
+        },
+    )
+    presentation = Presentation(
+        title="Training a network on random polynomials, mini-batches of five",
         shown=100,
         published={
             "stopping_time": {"mean": 1370, "median": 1090, "bound": 1760},
@@ -45,8 +53,8 @@ def experiment() -> Experiment:
             "The published numbers are for the looser criterion loss < 0.9.",
         ),
         pictures=fitted_curves,
-        learned={"loa": learn, "paper": learn_as_paper},
     )
+    return Experiment(task, recipe, presentation)
 
 
 def learn(lesson: Lesson) -> LearnedStochasticNewton:

@@ -11,6 +11,7 @@ from .objective import Objective as Objective
 from .objective import OneStepContraction as OneStepContraction
 from .objective import OverSegments as OverSegments
 from .prior import Weighted as Weighted
+from .prior import lambda_on as lambda_on
 from .prior import mode as mode
 from .prior import posterior_on as posterior_on
 from .prior import prior_on as prior_on

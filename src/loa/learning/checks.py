@@ -1,4 +1,4 @@
-"""What one wants to see while something is learned, and what it tells about the best point so far."""
+"""Checks during learning: what they report, and which of the points seen so far is the best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Report = Callable[["Check"], None]
 
 
 class LossChange(Functional):
-    """By how much the loss is larger at the end than at the beginning, relative to its size there."""
+    """The change of the loss from the start to the end of a trajectory, relative to the loss at the start."""
 
     name: str = "loss_change"
 
@@ -34,7 +34,10 @@ class LossChange(Functional):
 
 
 class Glance(NamedTuple):
-    """A look at imitation: the mean squared distance to the teacher since the last one, relative to how far it goes."""
+    """A progress report of imitation.
+
+    `distance` is the mean squared distance to the teacher since the last report, relative to how far the teacher moves.
+    """
 
     step: int
     distance: float
@@ -45,11 +48,12 @@ class Glance(NamedTuple):
 
 
 class Check(NamedTuple):
-    """A look at the algorithm during training, on the validation problems.
+    """A progress report of training: how the algorithm performs on the validation problems.
 
-    `objective` is its mean since the last check (none before training), `holds` the share of problems on which the
-    constraint's property holds, `change` the median relative change of the loss from start to end, `setback` what went
-    wrong ("dead" or "diverged"), if anything did.
+    `objective` is the mean of the objective since the last check (None before training); `mean` and `median` are those
+    of the stopping time; `solved` is the share of problems solved; `holds` is the share of problems on which the
+    property of the constraint holds; `change` is the median relative change of the loss from start to end; `best` says
+    whether this is the best point so far; `setback` is "dead" or "diverged" if training went wrong, else empty.
     """
 
     step: int
@@ -74,7 +78,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class History:
-    """All checks so far, the first one before training."""
+    """All checks so far, beginning with the one before training."""
 
     checks: tuple[Check, ...]
 
@@ -83,12 +87,12 @@ class History:
 
     @property
     def best(self) -> Check:
-        """The check at which the best point so far was seen; the first is that of the point training begins with."""
+        """The check of the best point so far; this may be the check before training."""
         return next(check for check in reversed(self.checks) if check.best)
 
     @property
     def setbacks(self) -> int:
-        """How many of the last checks in a row were set-backs."""
+        """The number of consecutive setbacks up to now."""
         count = 0
         for check in reversed(self.checks):
             if not check.setback or check.best:
@@ -97,9 +101,10 @@ class History:
         return count
 
     def is_best(self, check: Check, at_least: float) -> bool:
-        """Whether this point is to be kept: it satisfies the constraint better, or equally and stops earlier.
+        """Whether this point is better than the best so far.
 
-        Where all are equal in this, for instance because nothing is solved yet, the smaller loss at the end decides.
+        It is better if it satisfies the constraint better, or equally well with a smaller mean stopping time. Ties, for
+        instance because nothing is solved yet, are decided by the smaller loss at the end.
         """
 
         def rank(check: Check) -> tuple[float, float, float]:

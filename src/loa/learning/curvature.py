@@ -1,4 +1,4 @@
-r"""Learning the average curvature of a class from sample problems."""
+"""Learning the average curvature of a class from sample problems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..problems.problem_class import ProblemClass
 from ..trajectory.kernels import trajectories
 
 LARGEST = 3000
-"""Coordinates of a point: the matrix then takes 72 MB."""
+"""The largest number of coordinates of a point, with which the matrix takes 72 MB."""
 
 
 def average_curvature(
@@ -27,19 +27,38 @@ def average_curvature(
     times: Sequence[int],
     key: Key[Array, ""],
 ) -> Float[np.ndarray, "d d"]:
-    r"""The mean of \(\nabla^2 h(x^{(t)}, \theta)\) over problems and some times of a teacher's trajectories.
+    r"""Compute the average Hessian of a class along the trajectories of a teacher.
 
-    h is the smooth part of the loss. What problems of a class have in common an algorithm need not find out anew on
-    each. For points with a few hundred coordinates: it takes as many gradients as there are coordinates for each
-    problem and time.
+    This is the mean of \(\nabla^2 h(x^{(t)}, \theta)\) over problems and times, where h is the smooth part of the loss.
+    An algorithm that knows it need not learn it again on every problem (`loa.architectures.LearnedQuasiNewton`). The
+    function is intended for points with a few hundred coordinates: for each problem and time it takes as many gradients
+    as there are coordinates.
+
+    Arguments:
+        problem_class: the class of the problems, whose points are vectors.
+        problems: a stack of problems, from `problem_class.draw` or your own.
+        teacher: the algorithm whose trajectories are followed.
+        times: the numbers of steps, 0 or more, after which the Hessian is evaluated.
+        key: a PRNG key for the trajectories.
+
+    Returns:
+        The symmetric matrix, to be passed to `loa.architectures.DenseCurvature.of` or `LowRankCurvature.of`.
+
+    >>> import loa
+    >>> quadratics = loa.problems.Quadratics(dimension=5)
+    >>> problems = quadratics.draw(jax.random.key(0), 3)
+    >>> teacher = loa.GradientDescent(1e-3)
+    >>> matrix = average_curvature(quadratics, problems, teacher=teacher, times=(0, 10), key=jax.random.key(1))
+    >>> bool(np.allclose(matrix, np.diag(np.mean(problems.diagonal**2, axis=0))))
+    True
     """
     if not times or min(times) < 0:
-        raise ValueError(f"times must be at least one number of steps, 0 or more, got {list(times)}.")
+        raise ValueError(f"times must contain at least one number of steps, all of them 0 or more, got {list(times)}.")
     path = trajectories(teacher, problem_class, problems, horizon=max(*times, 1), key=key)
     points = jnp.asarray(path.iterates)[:, 0, jnp.asarray(times)]
     if points.ndim != 3 or points.shape[-1] > LARGEST:
         raise ValueError(
-            f"a dense average curvature is for points that are vectors of at most {LARGEST} coordinates, got points of "
+            f"a dense average curvature needs points that are vectors of at most {LARGEST} coordinates, got points of "
             f"shape {points.shape[2:]}."
         )
     return np.asarray(_mean_hessian(problem_class, problems, points))

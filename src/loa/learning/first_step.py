@@ -12,20 +12,30 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..architectures.first_step import FirstStep
-from ..problems.problem_class import ProblemClass, check_key, count_problems
-from ..trajectory.kernels import initial, semigroup, trajectory_key
+from ..problems.problem_class import ProblemClass
+from ..trajectory.kernels import iterates_after
 
 
 def first_step(
     problem_class: ProblemClass, problems: Any, *, teacher: Algorithm, steps: int, key: Key[Array, ""]
 ) -> FirstStep:
-    """The affine function of the gradient at the start that comes closest to where a teacher gets in so many steps.
+    """Learn a first step: an affine function of the gradient at the start that leads to where a teacher gets.
 
-    In the mean square over the problems, of which there should be several times as many as coordinates. Problems on
-    which the teacher diverges are left out.
+    It minimizes the mean squared distance to the teacher's points over the problems, of which there should be several
+    times as many as coordinates. Problems on which the teacher diverges are left out.
+
+    Arguments:
+        problems: a stack of problems to learn from.
+        teacher: the algorithm to imitate.
+        steps: the number of steps the teacher makes.
+        key: the randomness of starts and teacher; with it `loa.evaluate` sees the same trajectories.
+
+    Returns:
+        a `loa.architectures.FirstStep`.
     """
-    check_key(key)
-    gradients, moves = map(np.asarray, _starts_and_moves(problem_class, problems, teacher, steps, key))
+    starts = iterates_after(teacher, problem_class, problems, steps=0, key=key)
+    ends = iterates_after(teacher, problem_class, problems, steps=steps, key=key)
+    gradients, moves = np.asarray(_gradients(problem_class, starts, problems)), np.asarray(ends - starts)
     if moves.ndim != 2:
         raise ValueError(f"a first step is for points that are vectors, got points of shape {moves.shape[1:]}.")
     good = np.isfinite(moves).all(axis=1)
@@ -37,12 +47,5 @@ def first_step(
 
 
 @eqx.filter_jit
-def _starts_and_moves(problem_class, problems, teacher, steps, key) -> tuple[Array, Array]:
-    def one(index: Array, problem: Any) -> tuple[Array, Array]:
-        own_key = trajectory_key(key, index, jnp.zeros((), jnp.int32))
-        state, _ = initial(teacher, problem_class, problem, own_key)
-        start = teacher.iterate(state)
-        end = teacher.iterate(semigroup(teacher, problem_class, problem, state, steps, own_key))
-        return problem_class.gradient(start, problem), end - start
-
-    return jax.vmap(one)(jnp.arange(count_problems(problems)), problems)
+def _gradients(problem_class: ProblemClass, points: Array, problems: Any) -> Array:
+    return jax.vmap(problem_class.gradient)(points, problems)

@@ -1,4 +1,4 @@
-"""The support of the prior: points around a trained algorithm, by constrained Langevin dynamics (section 5)."""
+"""The support of the prior: points around a trained algorithm, sampled by constrained Langevin dynamics (section 5)."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from .objective import Objective
 from .training import as_objective
 
 MOST_ROUNDS = 20
-"""How many times as many points as wanted are tried before giving up."""
+"""The sampler gives up after proposing about this many times the number of points wanted."""
 
 NEARLY = 0.95
-"""Neighbours of an algorithm that itself violates the constraint must be this good compared with it."""
+"""If the algorithm itself violates the constraint, its neighbours must reach this fraction of what it reaches."""
 
 
 class Support(NamedTuple):
-    """Candidates around a trained algorithm, and how they do on the prior problems."""
+    """Candidates around a trained algorithm, and their performance on the prior problems."""
 
     stack: Stack
     performance: Performance
@@ -57,22 +57,39 @@ def langevin_support(
     functionals: Sequence[Functional] = (StoppingTime(),),
     checkpoints: Path | str | None = None,
 ) -> Support:
-    r"""Points around a trained algorithm, by constrained Langevin dynamics on the prior problems.
+    r"""Sample algorithms around a trained one, by constrained Langevin dynamics on the prior problems.
 
     \[ h_{k+1} = h_k - \tfrac{\eta_k}{2} \nabla \hat\ell_{\mathrm{train}}(h_k) + \sqrt{\eta_k}\, \xi_k, \qquad
        \xi_k \sim N(0, I), \]
 
-    with \(\eta_k\) = `step_size` / (1 + k / thinning), on several chains at once. Every `thinning` steps they propose
-    points; those that violate the constraint on the prior problems are dropped, and their chains go back. The trained
-    algorithm itself comes first. If it does not satisfy the constraint, it is relaxed to nearly what it reaches.
+    with \(\eta_k\) = `step_size` / (1 + k / thinning), on several chains in parallel (section 5 of the paper). Every
+    `thinning` steps each chain proposes a point. A point that violates the constraint on the prior problems is dropped,
+    and its chain returns to its previous point. The trained algorithm itself is the first candidate. If it violates the
+    constraint, `at_least` is lowered to 95% of what it reaches.
 
     Arguments:
-        size: how many points.
-        chains: how many are sampled, and evaluated, at once.
-        constraint, at_least, objective: as in `loa.train`.
-        free: which parameters vary; the candidates have the others in common.
-        functionals: what is measured of every candidate on the prior problems.
+        algorithm: the trained algorithm.
+        problem_class: the class of the problems.
+        problems: the prior problems, a stack.
+        criterion: when a problem counts as solved.
+        horizon: the largest number of steps.
+        key: a PRNG key.
+        objective: as in `loa.train`.
+        size: the number of candidates, at least 1.
+        chains: the number of chains that are sampled and evaluated in parallel, at least 1.
+        thinning: the number of steps between two proposals of a chain.
+        step_size: η₀ > 0.
+        batch: the number of problems per gradient.
+        constraint: as in `loa.train`.
+        at_least: as in `loa.train`, in [0, 1].
+        free: which parameters vary; all candidates share the others.
+        functionals: what is measured for every candidate on the prior problems.
         checkpoints: a directory, as in `loa.evaluate`.
+
+    Returns:
+        The candidates as a stack, and their performance on the prior problems.
+
+    The page docs/generalization.md has an example.
     """
     check_key(key)
     count_problems(problems)
@@ -117,9 +134,9 @@ def langevin_support(
 
 
 def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""]) -> Any:
-    """Endlessly: the points of all chains, and a function to be told which of them are accepted.
+    """Yield, without end, the points of all chains and a function to call with which of them are accepted.
 
-    At first the first chain proposes the point where all of them begin.
+    In the first round, the first chain proposes the point where all chains begin.
     """
     numbers = jnp.arange(chains)
     keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.fold_in(key, 1), number))(numbers)
@@ -135,7 +152,7 @@ def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thin
 
 
 def _stack_of(parameters: Any, form: Algorithm) -> Stack:
-    """Candidates with these stacked parameters, and the arrays of the form in common."""
+    """Candidates with these stacked parameters, which share the arrays of the form."""
     common, plain = eqx.partition(form, eqx.is_array)
     return Stack(eqx.combine(parameters, plain), None, common if jax.tree.leaves(common) else None)
 
@@ -169,7 +186,7 @@ def _walk(fixed: tuple[Recipe, Any, Key[Array, " chains"]], learners: Learner, s
 
 
 def _accepted(good: Bool[Array, " chains"], proposed: Learner, before: Learner) -> Learner:
-    """The chains that go on, and those that go back; time goes on for both, so that the noise is new."""
+    """Accepted chains continue and the others return; time advances for both, so that the noise is new."""
 
     def choose(new: Any, old: Any) -> Any:
         return jax.vmap(lambda ok, one, other: jnp.where(ok, one, other))(good, new, old)

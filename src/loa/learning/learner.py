@@ -15,7 +15,7 @@ from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..trajectory.functionals import Functional
 from ..trajectory.job import where
-from ..trajectory.kernels import initial
+from ..trajectory.walk import Walk
 from .objective import Objective, OverSegments, Segment, Slot
 
 
@@ -142,8 +142,8 @@ class Recipe(eqx.Module):
         problems = jax.tree.map(lambda leaf: leaf[chosen], pool)
 
         def one(problem: Any, key: Key[Array, ""]) -> Slot:
-            state, _ = initial(algorithm, self.problem_class, problem, key)
-            return Slot(problem, state, jnp.zeros((), jnp.int32))
+            begun = Walk(algorithm, self.problem_class, problem).begin(key)
+            return Slot(problem, begun.state, begun.time)
 
         return jax.vmap(one)(problems, jax.random.split(jax.random.fold_in(key, 1), self.batch))
 

@@ -14,10 +14,10 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.gaps import norm
-from ..problems.oracle import Calls, Oracle
+from ..problems.oracle import Oracle
 from ..problems.problem_class import ProblemClass
 from ..trajectory.functionals import End, Functional, Record
-from ..trajectory.kernels import transition
+from ..trajectory.walk import Moment, Walk, segment_step_key
 
 
 class OneStepContraction(Functional):
@@ -87,25 +87,23 @@ class OverSegments(Objective):
     def __call__(
         self, algorithm: Algorithm, problem_class: ProblemClass, criterion: Criterion, slot: Slot, key: Key[Array, ""]
     ) -> Segment:
-        def record(time: Any, state: Any) -> Record:
-            return Record(time, algorithm.iterate(state), state, slot.problem, problem_class, Calls.none())
-
-        def unsolved(state: Any) -> Bool[Array, ""]:
-            return ~criterion(problem_class, algorithm.iterate(state), slot.problem)
+        walk = Walk(algorithm, problem_class, slot.problem)
 
         def body(carry: Any, time: Int[Array, ""]) -> tuple[Any, None]:
-            state, fold, steps, going = carry
-            state = transition(algorithm, problem_class, slot.problem, state, jax.random.fold_in(key, time))
-            update = self.functional.update(fold, record(steps + 1, state))
+            moment, fold, steps, going = carry
+            moment = walk.move(moment, segment_step_key(key, time))
+            record = walk.record(moment)
+            update = self.functional.update(fold, record)
             fold = jax.tree.map(lambda new, old: jnp.where(going, new, old), update, fold)
-            return (state, fold, steps + going, going & unsolved(state)), None
+            return (moment, fold, steps + going, going & ~record.gap(criterion)), None
 
-        first = unsolved(slot.state)
-        zero = jnp.zeros((), jnp.int32)
-        carry = slot.state, self.functional.init(record(zero, slot.state)), zero, first
-        (state, fold, steps, _), _ = jax.lax.scan(body, carry, jnp.arange(self.length))
+        first = Moment.beginning(slot.state)
+        record = walk.record(first)
+        counts = ~record.gap(criterion)
+        carry = first, self.functional.init(record), first.time, counts
+        (last, fold, steps, _), _ = jax.lax.scan(body, carry, jnp.arange(self.length))
         end = End(steps, jnp.asarray(False), jnp.asarray(True), steps, self.length)
-        return Segment(self.functional.result(fold, end), state, first)
+        return Segment(self.functional.result(fold, end), last.state, counts)
 
 
 class Imitation(Objective):
@@ -120,18 +118,19 @@ class Imitation(Objective):
     def __call__(
         self, algorithm: Algorithm, problem_class: ProblemClass, criterion: Criterion, slot: Slot, key: Key[Array, ""]
     ) -> Segment:
-        start = algorithm.iterate(slot.state)
+        pupil, master = (Walk(each, problem_class, slot.problem) for each in (algorithm, self.teacher))
+        first = pupil.record(Moment.beginning(slot.state))
+        start = first.iterate
 
         def body(carry: Any, time: Int[Array, ""]) -> tuple[Any, Scalar]:
-            state, teacher_state = carry
-            step_key = jax.random.fold_in(key, time)
-            state = transition(algorithm, problem_class, slot.problem, state, step_key)
-            teacher_state = transition(self.teacher, problem_class, slot.problem, teacher_state, step_key)
-            goal = self.teacher.iterate(teacher_state)
+            step_key = segment_step_key(key, time)
+            moment, taught = (walk.move(at, step_key) for walk, at in zip((pupil, master), carry, strict=True))
+            goal = master.record(taught).iterate
             way = norm(goal - start)
-            miss = norm(algorithm.iterate(state) - goal)
-            return (state, teacher_state), (miss / jnp.where(way > 0, way, 1.0)) ** 2
+            miss = norm(pupil.record(moment).iterate - goal)
+            return (moment, taught), (miss / jnp.where(way > 0, way, 1.0)) ** 2
 
-        carry = slot.state, self.teacher.init(Oracle(problem_class, slot.problem), start)
-        (state, _), misses = jax.lax.scan(body, carry, jnp.arange(self.length))
-        return Segment(jnp.mean(misses), state, ~criterion(problem_class, start, slot.problem))
+        teacher_state = self.teacher.init(Oracle(problem_class, slot.problem), start)
+        carry = Moment.beginning(slot.state), Moment.beginning(teacher_state)
+        (last, _), misses = jax.lax.scan(body, carry, jnp.arange(self.length))
+        return Segment(jnp.mean(misses), last.state, ~first.gap(criterion))

@@ -29,18 +29,18 @@ from .objective import Imitation, Objective, OneStepContraction, OverSegments
 CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
 
 PATIENCE = 3
-"""So many set-backs in a row without a better point end the training."""
+"""The number of consecutive setbacks without a better point after which training ends."""
 
 
 class Trained(NamedTuple):
-    """The best algorithm that training came across, and what was seen at each check."""
+    """The best algorithm found by training, and the history of all checks."""
 
     algorithm: Algorithm
     history: tuple[Check, ...]
 
     @property
     def best(self) -> Check:
-        """The check at which the algorithm was found."""
+        """The check of the best algorithm."""
         return next(check for check in reversed(self.history) if check.best)
 
 
@@ -67,29 +67,44 @@ def train(
     checkpoint: Path | str | None = None,
     progress: bool | Report = False,
 ) -> Trained:
-    r"""Minimize an objective over short segments of trajectories, on many problems in parallel.
+    """Train the parameters of an algorithm on sample problems.
 
-    Each of `batch` problems is advanced by a segment; the gradient of the mean objective moves the parameters; problems
-    that are solved, have diverged, or with probability `restart` per step, give place to new ones. At each check the
-    algorithm is evaluated on the validation problems, and the best one seen is returned: that with the smallest mean
-    stopping time among those that satisfy the constraint, or the one closest to satisfying it.
+    Training minimizes an objective over short segments of trajectories, on many problems in parallel (section 4 of the
+    paper). Each step advances a batch of problems by one segment and moves the parameters along the gradient of the
+    mean objective. Problems that are solved or have diverged are replaced by new ones, and so is any other problem with
+    probability `restart` per step. Each check evaluates the algorithm on the validation problems. Training returns the
+    best algorithm seen: the one with the smallest mean stopping time among those that satisfy the constraint, or, if
+    none does, the one closest to satisfying it.
 
     Arguments:
-        criterion, horizon: as in `loa.evaluate`.
-        problems: a stack to learn from. If not given, fresh ones are drawn from the class all the time.
+        algorithm: the algorithm to begin with. Its floating-point arrays are trained.
+        problem_class: the class of the problems.
+        criterion: when a problem counts as solved.
+        horizon: the largest number of steps of a trajectory in a check.
+        key: a PRNG key. The same key gives the same result.
+        problems: a stack of problems to learn from; by default new problems are drawn throughout.
         validation: a stack of problems for the checks, or how many to draw.
-        objective: an `Objective`, or a functional to minimize over single steps; the paper's one-step contraction if
-            not given.
-        learning_rate: at the beginning; it falls to a hundredth of this along a cosine.
-        optimizer: any optax transformation, without a rate; Adam behind a clip of the gradient's norm if not given.
-        averaging: the checks see a running mean of the parameters with this memory; 0 for the last parameters.
-        restart: 1/horizon if not given.
-        constraint: an indicator of a trajectory property that must hold with probability `at_least`; whether the
-            problem is solved within the horizon if not given.
-        checks: how often to look. Training can be interrupted and resumed between checks.
-        pool: how many fresh problems are drawn between two checks.
-        checkpoint: a file. If it exists training goes on from there, to the same result as without interruption.
-        progress: whether to print a line per check, or a function that is given each `Check`.
+        objective: an `Objective`, or a functional to minimize over single steps; by default the paper's one-step
+            contraction.
+        steps: the number of steps of training, at least `checks`.
+        batch: the number of problems that are advanced in parallel.
+        learning_rate: the initial rate > 0, which decays along a cosine to a hundredth of itself.
+        optimizer: any optax transformation without a learning rate; by default Adam after clipping the gradient's norm.
+        averaging: the memory in [0, 1) of the running mean of the parameters that is checked; 0 checks the last ones.
+        restart: a probability; by default 1/horizon.
+        constraint: an indicator of a trajectory property that must hold with probability `at_least`; by default that
+            the problem is solved within the horizon.
+        at_least: in [0, 1].
+        checks: the number of checks, at least 1. Training can be interrupted and resumed between checks.
+        pool: the number of new problems drawn between two checks.
+        checkpoint: a file in which progress is saved after each check; the same call resumes from it, with the same
+            result as without interruption.
+        progress: whether to print a line per check, or a function that is called with each `Check`.
+
+    Returns:
+        The best algorithm, and the history of all checks.
+
+    The page docs/learning.md has an example.
     """
     check_key(key)
     steps, checks = whole_number("steps", steps), whole_number("checks", checks)
@@ -120,7 +135,7 @@ def train(
     constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
 
     def examine(parameters: Any, step: int, objective: float | None) -> Check:
-        """A look at the algorithm with these parameters, on the validation problems."""
+        """Evaluate the algorithm with these parameters on the validation problems."""
         performance = evaluate(
             recipe.algorithm(parameters),
             problem_class,
@@ -147,8 +162,7 @@ def train(
         program = recipe.program(learner, problems_for(0), key, constraint)
         if not recognizable(program):
             warnings.warn(
-                "this training calls functions of Python, so that no checkpoint could be recognized as its own: "
-                "none is kept.",
+                "this training calls Python functions, so it cannot be fingerprinted, and no checkpoint is saved.",
                 stacklevel=5,
             )
             return None
@@ -160,7 +174,7 @@ def train(
 
 
 class Course(NamedTuple):
-    """A course of training: stretches of steps, a check after each, and what to do about what it shows."""
+    """A course of training: rounds of steps, each followed by a check and a reaction to its result."""
 
     recipe: Recipe
     examine: Callable[[Any, int, float | None], Check]
@@ -190,14 +204,14 @@ class Course(NamedTuple):
             self.report(history.checks[-1])
         if history.setbacks >= PATIENCE:
             warnings.warn(
-                f"training ended after {len(history) - 1} of {self.checks} checks: set back {PATIENCE} times in a row "
-                "without finding a better point; a smaller learning rate may help.",
+                f"training was set back {PATIENCE} times in a row without finding a better point, and ended after "
+                f"{len(history) - 1} of {self.checks} checks; a smaller learning rate may help.",
                 stacklevel=4,
             )
         return Trained(self.recipe.algorithm(best), history.checks)
 
     def _stretch(self, learner: Learner, best: Any, history: History) -> tuple[Learner, Any, Check]:
-        """Train for a while, look, keep what is best, and go back to it if training went astray."""
+        """Train for a round, check, keep the best point, and return to it if training went wrong."""
         pool = self.problems_for(len(history))
         stretch = self.steps * len(history) // self.checks - int(learner.step)
         learner, tally = advance((self.recipe, pool, self.key), learner, stretch)
@@ -227,10 +241,34 @@ def imitate(
     pool: int = 256,
     progress: bool | Callable[[Glance], None] = False,
 ) -> Algorithm:
-    """Teach an algorithm to do as another one does: where to begin before training.
+    """Train an algorithm to imitate another one, as a starting point for `loa.train`.
 
-    Over segments of `length` steps, on its own trajectories, each of which ends with probability 1/horizon per step.
-    `progress` says whether to print how far from its teacher it is, or is a function that is given each `Glance`.
+    Along trajectories of the algorithm itself, the squared distance between its points and those of the teacher is
+    minimized over segments of `length` steps. Each trajectory ends with probability 1/horizon per step.
+
+    Arguments:
+        algorithm: the algorithm to begin with. Its floating-point arrays are trained.
+        teacher: the algorithm to imitate.
+        problem_class: the class of the problems.
+        criterion: when a problem counts as solved.
+        horizon: the mean length of a trajectory.
+        key: a PRNG key. The same key gives the same result.
+        problems: a stack of problems to learn from; by default `pool` problems are drawn.
+        length: the number of steps of a segment, at least 1.
+        steps: the number of steps of training, at least 1.
+        batch: the number of problems that are advanced in parallel.
+        learning_rate: the initial rate > 0, which decays along a cosine to a hundredth of itself.
+        pool: how many problems to draw.
+        progress: whether to print the distance to the teacher, or a function that is called with each `Glance`.
+
+    Returns:
+        The trained algorithm.
+
+    >>> import loa
+    >>> pupil, teacher, parabolas = loa.GradientDescent(0.01), loa.GradientDescent(0.1), loa.problems.RunningExample()
+    >>> options = dict(criterion=loa.gap_below(1e-6), horizon=50, steps=50, batch=8, pool=32, learning_rate=0.02)
+    >>> imitate(pupil, teacher, parabolas, key=jax.random.key(0), **options).step_size.round(2).item()
+    0.1
     """
     check_key(key)
     steps = whole_number("steps", steps)
@@ -261,7 +299,18 @@ def imitate(
 
 
 def as_objective(objective: Objective | Functional | None) -> Objective:
-    """An objective from what was given: a functional over as many steps as it needs, the paper's for nothing."""
+    """Turn the argument `objective` of `loa.train` into an objective.
+
+    Arguments:
+        objective: an `Objective`, a functional, or None.
+
+    Returns:
+        The objective itself; for a functional, its mean over segments of as many steps as it needs; for None, the
+        paper's one-step contraction.
+
+    >>> as_objective(None).length
+    1
+    """
     if objective is None:
         objective = OneStepContraction()
     if isinstance(objective, Functional):
@@ -272,7 +321,7 @@ def as_objective(objective: Objective | Functional | None) -> Objective:
 
 
 def _went_astray(tally: Tally, steps: int, check: Check, best: Check) -> str:
-    """What is wrong, in a word, if training cannot be expected to recover by itself."""
+    """What went wrong, in one word, if training is not expected to recover; otherwise empty."""
     if tally.moved < 0.01 * steps or tally.silent > 0.99 * steps:
         return "dead"
     uphill = check.change > 0 >= best.change

@@ -16,13 +16,13 @@ from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, stack
 from ..problems.criterion import Criterion
-from ..problems.oracle import Oracle
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from ..statistics import measures
 from ..trajectory.evaluation import evaluate
-from ..trajectory.functionals import End, Functional, Record, StoppingTime
-from ..trajectory.kernels import initial, trajectory_key
+from ..trajectory.functionals import End, Functional, StoppingTime
+from ..trajectory.kernels import in_precision_of_problems
 from ..trajectory.progress import printed
+from ..trajectory.walk import Walk, trajectory_key
 
 Objective = Callable[[np.ndarray], float]
 
@@ -191,22 +191,18 @@ def tune_by_gradient(
 
 def _mean_after(algorithm, problem_class, problems, functional: Functional, horizon: int, key) -> Scalar:
     """Mean of a functional over trajectories of a fixed length, differentiable by the algorithm."""
+    algorithm = in_precision_of_problems(algorithm, problem_class, problems)
 
     def one(index: Any, problem: Any) -> Scalar:
-        own_key = trajectory_key(key, index, 0)
-        state, calls = initial(algorithm, problem_class, problem, own_key)
+        walk, own_key = Walk(algorithm, problem_class, problem), trajectory_key(key, index)
 
-        def record(time: Any, state: Any, calls: Any) -> Record:
-            return Record(time, algorithm.iterate(state), state, problem, problem_class, calls)
+        def body(carry: Any, _: None) -> tuple[Any, None]:
+            moment, fold = carry
+            moment = walk.step(moment, own_key)
+            return (moment, functional.update(fold, walk.record(moment))), None
 
-        def body(carry: Any, time: Any) -> tuple[Any, None]:
-            state, calls, fold = carry
-            oracle = Oracle(problem_class, problem, calls)
-            state = algorithm.step(oracle, state, jax.random.fold_in(own_key, time))
-            return (state, oracle.calls, functional.update(fold, record(time, state, oracle.calls))), None
-
-        fold = functional.init(record(jnp.zeros((), jnp.int32), state, calls))
-        (_, _, fold), _ = jax.lax.scan(body, (state, calls, fold), jnp.arange(1, horizon + 1))
+        first = walk.begin(own_key)
+        (_, fold), _ = jax.lax.scan(body, (first, functional.init(walk.record(first))), length=horizon)
         time = jnp.asarray(horizon)
         return functional.result(fold, End(time, jnp.asarray(False), jnp.asarray(True), time, horizon))
 

@@ -1,4 +1,4 @@
-"""Problem classes: distributions of optimization problems, their oracles and solution criteria."""
+"""Problem classes: distributions of optimization problems, with their oracles and solution criteria."""
 
 from . import gaps as gaps
 from .computed_optimum import ComputedOptimum as ComputedOptimum

@@ -1,4 +1,4 @@
-"""Convex problem classes whose smallest loss no formula gives; `loa.trajectory.optimal_losses` computes it."""
+"""Convex problem classes without a formula for the smallest loss; `loa.trajectory.optimal_losses` computes it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,23 @@ from .problem_class import MissingOracle, ProblemClass
 
 
 def attainable_accuracy(loss: Any) -> Any:
-    r"""How closely a minimum can be asked for: 500 units in the last place of \(\max(1, |\ell|)\)."""
+    """The accuracy that can be asked of a computed minimum: 500 units in the last place of max(1, |ℓ|)."""
     return 500 * jnp.finfo(jnp.result_type(loss)).eps * jnp.maximum(1.0, jnp.abs(loss))
 
 
 class ComputedOptimum(ProblemClass):
-    """A convex problem class whose solutions have to be computed. Its problems have a field `optimal_loss`."""
+    """A convex problem class whose optimal losses have to be computed.
+
+    Its problems have a field `optimal_loss`, which is None until `loa.with_optimal_losses` fills it in. Subclasses
+    define `suboptimality`, which tells when a point is good enough.
+    """
 
     @abstractmethod
     def suboptimality(self, x: Any, problem: Any) -> Scalar:
-        r"""A proven upper bound of \(\ell(x, \theta) - \min \ell(\cdot, \theta)\), such as a duality gap."""
+        r"""A proven upper bound of the gap to the optimum, such as a duality gap.
+
+        It bounds \(\ell(x, \theta) - \min \ell(\cdot, \theta)\) from above.
+        """
 
     def optimal_loss(self, problem: Any) -> Scalar:
         if problem.optimal_loss is None:

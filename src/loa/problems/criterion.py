@@ -13,7 +13,10 @@ from .problem_class import ProblemClass
 
 
 class Criterion(eqx.Module):
-    """A set of solved (point, problem) pairs. Combine criteria with `|` (either) and `&` (both).
+    r"""The condition under which a point counts as a solution of a problem.
+
+    A criterion is a set \(\mathcal C \subset X \times P\) of solved (point, problem) pairs (section 3.1 of the paper).
+    Combine criteria with `|` (either) and `&` (both). To define your own, pass a gap to `loa.gap_below`.
 
     >>> loss_below(1e-8) | gradient_norm_below(1e-6)
     (loss < 1e-08 or gradient_norm < 1e-06)
@@ -25,7 +28,7 @@ class Criterion(eqx.Module):
 
     @abstractmethod
     def thresholds(self) -> tuple[Below, ...]:
-        """The elementary criteria this one is made of."""
+        """The elementary criteria that this one combines."""
 
     def __or__(self, other: Criterion) -> Criterion:
         return Either(self, other) if isinstance(other, Criterion) else NotImplemented
@@ -38,7 +41,7 @@ class Criterion(eqx.Module):
 
 
 class Below(Criterion):
-    """A gap lies (strictly) below a tolerance. Any `gap(problem_class, x, problem)` will do."""
+    """A gap is strictly below a tolerance; any function `gap(problem_class, x, problem)` can be used."""
 
     gap: gaps.Gap = eqx.field(static=True)
     tolerance: float = eqx.field(static=True, converter=float)
@@ -74,7 +77,7 @@ class Either(Criterion):
 
 
 class Both(Criterion):
-    """Two criteria hold at once."""
+    """Both of two criteria hold."""
 
     first: Criterion
     second: Criterion
@@ -90,25 +93,87 @@ class Both(Criterion):
 
 
 def loss_below(tolerance: float) -> Criterion:
-    r"""\(\ell(x, \theta) < \varepsilon\)."""
+    r"""A point solves a problem if its loss is below the tolerance.
+
+    That is, \(\ell(x, \theta) < \varepsilon\).
+
+    Arguments:
+        tolerance: ε > 0.
+
+    Returns:
+        The criterion, to be passed to `loa.evaluate` or combined with others.
+
+    >>> loss_below(1e-8)
+    loss < 1e-08
+    """
     return Below(gaps.loss, tolerance)
 
 
 def gradient_norm_below(tolerance: float) -> Criterion:
-    r"""\(\|\nabla \ell(x, \theta)\| < \varepsilon\)."""
+    r"""A point solves a problem if the Euclidean norm of the gradient is below the tolerance.
+
+    That is, \(\|\nabla \ell(x, \theta)\| < \varepsilon\).
+
+    Arguments:
+        tolerance: ε > 0.
+
+    Returns:
+        The criterion.
+
+    >>> gradient_norm_below(1e-4)
+    gradient_norm < 0.0001
+    """
     return Below(gaps.gradient_norm, tolerance)
 
 
 def distance_below(tolerance: float) -> Criterion:
-    r"""\(\|x - x^*_\theta\| < \varepsilon\); the class must know its `solution`."""
+    r"""A point solves a problem if its distance to the known solution is below the tolerance.
+
+    That is, \(\|x - x^*_\theta\| < \varepsilon\). The problem class must define `solution`.
+
+    Arguments:
+        tolerance: ε > 0.
+
+    Returns:
+        The criterion.
+
+    >>> distance_below(0.1)
+    distance < 0.1
+    """
     return Below(gaps.distance, tolerance)
 
 
 def prox_residual_below(tolerance: float, step_size: float | None = None) -> Criterion:
-    r"""\(\|x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\| < \varepsilon\), β = 1/L unless given."""
+    r"""A point solves a problem if a proximal gradient step would move it by less than the tolerance.
+
+    That is, \(\|x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\| < \varepsilon\) for a loss h + g with smooth h.
+
+    Arguments:
+        tolerance: ε > 0.
+        step_size: β > 0; by default 1/L of each problem.
+
+    Returns:
+        The criterion.
+
+    >>> prox_residual_below(1e-3)
+    prox_residual < 0.001
+    """
     return Below(gaps.ProxResidual(None if step_size is None else float(step_size)), tolerance)
 
 
 def gap_below(tolerance: float, gap: gaps.Gap = gaps.loss_gap) -> Criterion:
-    r"""\(v(x, \theta) < \varepsilon\) for any gap, or \(\ell(x, \theta) - \min \ell(\cdot, \theta) < \varepsilon\)."""
+    r"""A point solves a problem if an optimality gap is below the tolerance.
+
+    That is, \(v(x, \theta) < \varepsilon\); by default the gap is \(\ell(x, \theta) - \min \ell(\cdot, \theta)\).
+
+    Arguments:
+        tolerance: ε > 0.
+        gap: a function `gap(problem_class, x, problem)` that returns a scalar ≥ 0, such as those in `loa.gaps`.
+
+    Returns:
+        The criterion.
+
+    >>> gap_below(1e-6)
+    loss_gap < 1e-06
+    """
     return Below(gap, tolerance)

@@ -19,16 +19,17 @@ Gap = Callable[[ProblemClass, Any, Any], Scalar]
 
 
 def loss(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
-    r"""\(\ell(x, \theta)\) itself."""
+    """The loss itself, for losses whose minimum is 0."""
     return problem_class.loss(x, problem)
 
 
 def loss_gap(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
-    r"""\(\ell(x, \theta) - \min \ell(\cdot, \theta)\).
+    r"""How far the loss is above its smallest value.
 
-    A loss clearly below the class's `optimal_loss` gives NaN, which `loa.evaluate` warns of: the stated optimum is
-    wrong then. Less than a billionth (in float64) is forgiven. A gap is never smaller than the accuracy to which the
-    optimum is known, so that a computed one makes no algorithm look better than it is.
+    \(\ell(x, \theta) - \min \ell(\cdot, \theta)\), with two precautions. A loss clearly below the `optimal_loss` of the
+    class means that the stated optimum is wrong; the gap is then NaN, and `loa.evaluate` warns. (A difference of less
+    than a billionth, in float64, is tolerated.) And a gap is never smaller than the accuracy to which the optimum is
+    known, so a computed optimum cannot make an algorithm look better than it really is.
     """
     value = problem_class.loss(x, problem)
     optimum = jnp.asarray(problem_class.optimal_loss(problem), value.dtype)
@@ -39,22 +40,25 @@ def loss_gap(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
 
 
 def gradient_norm(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
-    r"""\(\|\nabla \ell(x, \theta)\|\)."""
+    """The Euclidean norm of the gradient, of the smooth part if the loss is composite."""
     return norm(problem_class.gradient(x, problem))
 
 
 def distance(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
-    r"""\(\|x - x^*_\theta\|\), for classes that know their solution."""
+    """The distance to the solution, for classes that define `solution`."""
     return norm(x - problem_class.solution(problem))
 
 
 class ProxResidual(eqx.Module):
-    r"""\(\|x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\|\) with β = 1/L of the problem unless given."""
+    r"""How far a proximal gradient step moves a point; 0 exactly at the solutions.
+
+    \(\|x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\|\), where β is 1/L of the problem by default.
+    """
 
     step_size: float | None = eqx.field(static=True, default=None)
 
     def __call__(self, problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
-        if type(problem_class).prox is ProblemClass.prox:
+        if not problem_class.has("prox"):
             problem_class.prox(x, 1.0, problem)  # says that there is none
         beta = 1.0 / problem_class.smoothness(problem) if self.step_size is None else self.step_size
         return norm(x - problem_class.prox(x - beta * problem_class.gradient(x, problem), beta, problem))

@@ -30,7 +30,12 @@ class _WithLossFunction(ProblemClass):
 
 
 class FromFunctions(_WithLossFunction):
-    """A problem class given by two functions, `sample(key)` and `loss(x, problem)`, and a start.
+    """A problem class made from two functions, `sample(key)` and `loss(x, problem)`, and a start.
+
+    Arguments:
+        sample: draws one problem, a pytree of arrays, from a PRNG key.
+        loss: the loss of a point on one problem, a scalar. JAX must be able to differentiate it.
+        start: the initial point, an array used for every problem, or a function `start(problem, key)`.
 
     >>> lines = FromFunctions(jax.random.uniform, lambda x, slope: jnp.abs(slope * x), start=jnp.ones(()))
     >>> lines.draw(jax.random.key(0), 4).shape
@@ -53,8 +58,13 @@ class FromFunctions(_WithLossFunction):
 class FromInstances(_WithLossFunction):
     """A problem class over a fixed stack of instances, each drawn with the same probability.
 
-    `draw` draws from them independently, with replacement; `instances` itself can be passed to `loa.evaluate` to go
-    through every instance once.
+    `draw` draws from them independently, with replacement. To evaluate every instance exactly once, pass `instances`
+    to `loa.evaluate` instead.
+
+    Arguments:
+        instances: a pytree of arrays with one common leading axis, one entry per instance.
+        loss: the loss of a point on one instance, a scalar. JAX must be able to differentiate it.
+        start: the initial point, an array used for every problem, or a function `start(problem, key)`.
 
     >>> data = {"a": jnp.arange(1.0, 6.0), "b": jnp.ones(5)}
     >>> fits = FromInstances(data, lambda x, problem: (problem["a"] * x - problem["b"]) ** 2, start=jnp.zeros(()))

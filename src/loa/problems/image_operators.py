@@ -1,13 +1,13 @@
 r"""The linear operators of image restoration: a 5×5 blur with reflecting boundary, forward differences, their adjoints.
 
 They are stencils: sums of shifted copies of one image. XLA turns them into fast loops provided that the padded image
-exists in memory (`stored`), and that sums over pixels are kept apart from them (`total`): left to itself it computes
-what goes into a stencil anew for each of its points. The kernel has rank 3, so the blur is not separable, but it is
-symmetric in both directions.
+exists in memory (`stored`) and that sums over pixels are kept apart from them (`total`). Otherwise XLA recomputes the
+input of a stencil for each of its points. The kernel has rank 3, so the blur is not separable, but it is symmetric in
+both directions.
 
 Measured by `benchmarks/image_operators.py` on 2 shared cores, milliseconds for 8 blurred images in float32 / float64:
 this stencil 0.35 / 0.6, all 25 points added 0.9 / 1.1, convolution 22 / 0.9, matrix products 7 / 13, FFT 24 / 34;
-for Aᵀ(Ax - b) 0.8 / 1.3 here, and 5 or more with any other way and its automatic adjoint.
+for Aᵀ(Ax - b) 0.8 / 1.3 here, and at least 5 with any other method and its automatic adjoint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KERNEL = np.array(
 
 @jax.custom_vjp
 def blur(x: Image) -> Image:
-    """A x. Can be differentiated backwards, as often as wanted; not forwards."""
+    """Blur an image: A x. Supports reverse-mode differentiation of any order, but not forward mode."""
     height, width = x.shape
     tall = jnp.concatenate([x[2:3], x[1:2], x, x[-2:-1], x[-3:-2]])
     padded = stored(jnp.concatenate([tall[:, 2:3], tall[:, 1:2], tall, tall[:, -2:-1], tall[:, -3:-2]], axis=1))
@@ -53,10 +53,11 @@ def blur(x: Image) -> Image:
 
 @jax.custom_vjp
 def blur_adjoint(y: Image) -> Image:
-    r"""\(A^\top y = W A W^{-1} y\), exactly, with W = ½ on the boundary, ¼ in the corners and 1 elsewhere.
+    r"""The exact adjoint of the blur.
 
-    Reflection makes the image periodic with period (2h - 2, 2w - 2); there A is a symmetric convolution, and W counts
-    how often each pixel occurs in a period, up to a constant. Multiplying by W commits no rounding.
+    \(A^\top y = W A W^{-1} y\) with W = ½ on the boundary, ¼ in the corners and 1 elsewhere. Reflection makes the image
+    periodic with period (2h - 2, 2w - 2); on the periodic image A is a symmetric convolution, and W counts how often
+    each pixel occurs in a period, up to a constant. Multiplying by W causes no rounding.
     """
     rows, columns = (_ends_halved(size, y.dtype) for size in y.shape)
     return rows[:, None] * columns * blur(y / rows[:, None] / columns)
@@ -73,19 +74,22 @@ blur_adjoint.defvjp(lambda y: (blur_adjoint(y), None), lambda _, x: (blur(x),))
 
 
 def differences(x: Image) -> tuple[Image, Image]:
-    r"""\((D_h x, D_w x)\): the next pixel down, and to the right, minus this one; 0 in the last row or column."""
+    r"""Forward differences \((D_h x, D_w x)\): the next pixel down, or to the right, minus this one.
+
+    They are 0 in the last row and in the last column, respectively.
+    """
     return jnp.pad(x[1:] - x[:-1], ((0, 1), (0, 0))), jnp.pad(x[:, 1:] - x[:, :-1], ((0, 0), (0, 1)))
 
 
 def differences_adjoint(down: Image, across: Image) -> Image:
-    r"""\(D_h^\top p + D_w^\top q\). What p has in its last row, and q in its last column, does not count."""
+    r"""The adjoint of the differences, \(D_h^\top p + D_w^\top q\). It ignores the last row of p and column of q."""
     rows, columns = (jnp.asarray(np.arange(size) < size - 1, down.dtype) for size in down.shape)
     above, left = jnp.pad(down, ((1, 0), (0, 0)))[:-1], jnp.pad(across, ((0, 0), (1, 0)))[:, :-1]
     return above - rows[:, None] * down + left - columns * across
 
 
 def total(x: Image) -> Scalar:
-    """The sum of all pixels. A product with ones, which is not fused with what computes the pixels."""
+    """The sum of all pixels, as a product with ones, which XLA does not fuse with the code that computes the pixels."""
     return jnp.sum(x @ jnp.ones(x.shape[1], x.dtype))
 
 
@@ -102,7 +106,8 @@ def solve_laplacian(x: Image) -> Image:
 def largest_eigenvalue(size: tuple[int, int], weight: float) -> float:
     r"""The largest eigenvalue of \(A^\top A + \text{weight} \cdot D^\top D\) on images of this size.
 
-    By the Lanczos method in float64, which starts at the sum of what is best for D (the highest frequency) and for A.
+    Computed by the Lanczos method in float64, starting at the sum of the best vectors for A and for D (the highest
+    frequency).
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 

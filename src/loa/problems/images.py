@@ -26,23 +26,25 @@ class Restoration(NamedTuple):
 
 
 class ImageRestoration(ComputedOptimum):
-    r"""\(\min_x \frac12 \|Ax - b\|^2 + \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\).
+    r"""Deblurring and denoising of photographs with smoothed total variation (section 6.2 of the paper).
 
-    A blurs, \(D_h\) and \(D_w\) are forward differences (`image_operators`). Images are random crops of photographs, at
-    random scales, flipped or not; b is such a crop, blurred, with noise \(N(0, (25/256)^2)\), clipped to [0, 1]; λ is
-    uniform on its range. A point is an image, an array of shape `size`; the start is 0.
+    \[ \min_x \tfrac12 \|Ax - b\|^2 + \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}. \]
+
+    A blurs, and \(D_h\) and \(D_w\) are forward differences (`image_operators`). Images are random crops of photographs
+    at random scales, flipped at random; b is such a crop, blurred, with noise \(N(0, (25/256)^2)\), clipped to [0, 1];
+    λ is uniform on its range. A point is an image, an array of shape `size`; the start is 0.
 
     All draws come from one pool of photographs, so problems are independent and identically distributed. Four
-    photographs are not in the pool: `new_photographs=True` gives the class that draws from these four alone.
+    photographs are kept out of the pool: `new_photographs=True` gives the class that draws only from these four.
 
     The paper's criterion, a gradient norm below 1e-4, needs float64: in float32, rounding the solution alone gives
     gradients of norm up to 4e-4.
 
     Arguments:
         images: a folder of photographs to use instead of those that come with scikit-image.
-        new_photographs: draw from the four photographs that are held out, not from the pool.
-        size: height and width.
-        regularization: the range of λ.
+        new_photographs: whether to draw from the four photographs that are held out instead of the pool.
+        size: height and width in pixels, at least 3 each.
+        regularization: the range of λ > 0.
     """
 
     photographs: photographs.Photographs
@@ -86,40 +88,43 @@ class ImageRestoration(ComputedOptimum):
         return self.data_fidelity_gradient(x, problem) + self.regularizer_gradient(x, problem)
 
     def data_fidelity(self, x: Image, problem: Restoration) -> Scalar:
-        r"""\(h(x) = \frac12 \|Ax - b\|^2\)."""
+        """The data fidelity, h(x) = ½‖Ax - b‖²."""
         residual = blur(x) - problem.observed
         return 0.5 * total(residual * residual)
 
     def data_fidelity_gradient(self, x: Image, problem: Restoration) -> Image:
-        r"""\(\nabla h(x) = A^\top (Ax - b)\)."""
+        """The gradient of the data fidelity, ∇h(x) = Aᵀ(Ax - b)."""
         return blur_adjoint(blur(x) - problem.observed)
 
     def regularizer(self, x: Image, problem: Restoration) -> Scalar:
-        r"""\(r(x) = \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\)."""
+        r"""The regularizer, a smoothed total variation.
+
+        \(r(x) = \lambda \sum_{ij} \sqrt{(D_h x)_{ij}^2 + (D_w x)_{ij}^2 + \varepsilon^2}\).
+        """
         return problem.regularization * total(self._steepness(*differences(x)))
 
     def regularizer_gradient(self, x: Image, problem: Restoration) -> Image:
-        r"""\(\nabla r(x) = \lambda D^\top (Dx / \sqrt{|Dx|^2 + \varepsilon^2})\)."""
+        """The gradient of the regularizer, ∇r(x) = λ Dᵀ(Dx / √(|Dx|² + ε²))."""
         down, across = differences(x)
         steepness = self._steepness(down, across)
         return problem.regularization * differences_adjoint(down / steepness, across / steepness)
 
     def _steepness(self, down: Image, across: Image) -> Image:
-        # stored, or else 1/√ becomes rsqrt, which is slow in float64
+        # stored, because otherwise 1/√ becomes rsqrt, which is slow in float64
         return stored(jnp.sqrt(down * down + across * across + self.smoothing**2))
 
     def smoothness(self, problem: Restoration) -> Scalar:
-        r"""The largest eigenvalue of \(A^\top A + (\lambda/\varepsilon) D^\top D\) at the largest λ of the class."""
+        """The largest eigenvalue of AᵀA + (λ/ε) DᵀD at the largest λ of the class."""
         return self.largest_eigenvalue
 
     def suboptimality(self, x: Image, problem: Restoration) -> Scalar:
-        r"""The duality gap at a dual point made from x.
+        r"""The duality gap at a dual point constructed from x.
 
         The dual is \(\max -\frac12 \|u\|^2 - \langle u, b \rangle + \varepsilon \sum \sqrt{\lambda^2 - |p|^2}\) subject
         to \(A^\top u + D^\top p = 0\) and \(|p_{ij}| \le \lambda\). We take \(u = Ax - b\) and
         \(p = \lambda Dx / \sqrt{|Dx|^2 + \varepsilon^2}\), which leaves the gradient on the right-hand side. After x is
         shifted by a constant, so that u sums to 0, the gradient has mean 0 and is \(D^\top q\) for
-        \(q = D (D^\top D)^{-1} \nabla\ell(x)\); then (u, p - q) is feasible, if \(|p - q| \le \lambda\).
+        \(q = D (D^\top D)^{-1} \nabla\ell(x)\); then (u, p - q) is feasible if \(|p - q| \le \lambda\).
         """
         weight, (down, across) = problem.regularization, differences(x)
         steepness = self._steepness(down, across)

@@ -22,10 +22,19 @@ class SparseRecovery(NamedTuple):
 
 
 class Lasso(ComputedOptimum):
-    r"""\(\min_x \frac12 \|Ax - b\|^2 + \lambda \|x\|_1\) with a matrix \(A \in \mathbb R^{p \times d}\) shared by all.
+    r"""Sparse regression: least squares with an ℓ1 penalty (section 6.3 of the paper).
 
-    A is drawn once from U(-½, ½); \(b \sim N(\mu, C^\top C)\) with μ and C drawn once from U(-5, 5); λ is uniform on
-    its range. The start is one draw from \(U(-100, 100)^d\), the same for every problem.
+    \[ \min_x \tfrac12 \|Ax - b\|^2 + \lambda \|x\|_1, \]
+
+    with a matrix \(A \in \mathbb R^{p \times d}\) shared by all problems. A is drawn once from U(-½, ½);
+    \(b \sim N(\mu, C^\top C)\) with μ and C drawn once from U(-5, 5); λ is uniform on its range. The start is one draw
+    from \(U(-100, 100)^d\), the same for every problem.
+
+    Arguments:
+        rows: p ≥ 1, the number of equations.
+        columns: d ≥ 1, the number of unknowns.
+        regularization: the range of λ > 0.
+        seed: determines A, μ, C and the start.
 
     >>> from loa import with_optimal_losses
     >>> lasso = Lasso(rows=6, columns=9)
@@ -72,19 +81,19 @@ class Lasso(ComputedOptimum):
         return self.smooth(x, problem) + self.nonsmooth(x, problem)
 
     def smooth(self, x: Float[Array, " d"], problem: SparseRecovery) -> Scalar:
-        r"""\(h(x) = \frac12 \|Ax - b\|^2\)."""
+        """The smooth part, h(x) = ½‖Ax - b‖²."""
         residual = self.matrix @ x - problem.target
         return 0.5 * jnp.sum(residual * residual)
 
     def nonsmooth(self, x: Float[Array, " d"], problem: SparseRecovery) -> Scalar:
-        r"""\(g(x) = \lambda \|x\|_1\)."""
+        """The non-smooth part, g(x) = λ‖x‖₁."""
         return problem.regularization * jnp.sum(jnp.abs(x))
 
     def gradient(self, x: Float[Array, " d"], problem: SparseRecovery) -> Float[Array, " d"]:
         return (self.matrix @ x - problem.target) @ self.matrix
 
     def prox(self, x: Float[Array, " d"], step_size: Scalar, problem: SparseRecovery) -> Float[Array, " d"]:
-        r"""Soft thresholding: \(\mathrm{sign}(x) \max(|x| - \alpha\lambda, 0)\)."""
+        """Soft thresholding, sign(x) max(|x| - αλ, 0)."""
         threshold = step_size * problem.regularization
         return x - jnp.clip(x, -threshold, threshold)
 
@@ -92,10 +101,11 @@ class Lasso(ComputedOptimum):
         return self.largest_eigenvalue
 
     def suboptimality(self, x: Float[Array, " d"], problem: SparseRecovery) -> Scalar:
-        r"""The duality gap at \(u = s (Ax - b)\), where \(s = \min(1, \lambda / \|A^\top(Ax - b)\|_\infty)\).
+        r"""The duality gap at a dual point proportional to the residual.
 
-        The dual is \(\max -\frac12 \|u\|^2 - \langle u, b \rangle\) subject to \(\|A^\top u\|_\infty \le \lambda\). The
-        gap is written as a sum of non-negative terms, so that nothing cancels.
+        The dual point is \(u = s (Ax - b)\) with \(s = \min(1, \lambda / \|A^\top(Ax - b)\|_\infty)\). The dual is
+        \(\max -\frac12 \|u\|^2 - \langle u, b \rangle\) subject to \(\|A^\top u\|_\infty \le \lambda\). The gap is
+        written as a sum of non-negative terms, so that nothing cancels.
         """
         residual, correlation = self.matrix @ x - problem.target, self.gradient(x, problem)
         scale = jnp.minimum(1.0, problem.regularization / jnp.max(jnp.abs(correlation)))

@@ -21,11 +21,19 @@ class Bootstrap(NamedTuple):
 
 
 class LogisticRegression(ComputedOptimum):
-    r"""\(\min_x \frac1n \sum_i c_i \log(1 + e^{-y_i \langle a_i, x \rangle}) + \frac\mu2 \|x\|^2\).
+    r"""Logistic regression with a ridge penalty, on bootstrap samples of the breast cancer data.
 
-    \((a_i, y_i)\) are the n = 569 observations of scikit-learn's breast cancer data, 30 standardized features and a
-    constant one, with labels ±1; \(c_i\) counts how often observation i is in a bootstrap sample, that is, when n are
-    drawn with replacement. The start is 0.
+    \[ \min_x \frac1n \sum_i c_i \log(1 + e^{-y_i \langle a_i, x \rangle}) + \frac\mu2 \|x\|^2. \]
+
+    \((a_i, y_i)\) are the n = 569 observations of scikit-learn's breast cancer data, with 30 standardized features, a
+    constant feature and labels ±1. \(c_i\) counts how often observation i occurs in a bootstrap sample, which draws n
+    observations with replacement. The start is 0.
+
+    Arguments:
+        penalty: μ > 0.
+
+    >>> LogisticRegression().signed_features.shape
+    (569, 31)
     """
 
     signed_features: Float[Array, "n d"]
@@ -59,11 +67,14 @@ class LogisticRegression(ComputedOptimum):
         return self.penalty * x - weights @ self.signed_features
 
     def smoothness(self, problem: Bootstrap) -> Scalar:
-        r"""\(\lambda_{\max}(\frac1{4n} \sum_i c_i a_i a_i^\top) + \mu\)."""
+        r"""A Lipschitz constant of the gradient.
+
+        \(\lambda_{\max}(\frac1{4n} \sum_i c_i a_i a_i^\top) + \mu\).
+        """
         weighted = problem.counts[:, None] * self.signed_features / (4.0 * problem.counts.size)
         return jnp.linalg.eigvalsh(self.signed_features.T @ weighted)[-1] + self.penalty
 
     def suboptimality(self, x: Float[Array, " d"], problem: Bootstrap) -> Scalar:
-        r"""\(\|\nabla \ell(x)\|^2 / 2\mu\), because the loss is μ-strongly convex."""
+        """An upper bound from strong convexity, ‖∇ℓ(x)‖² / 2μ."""
         gradient = self.gradient(x, problem)
         return jnp.sum(gradient * gradient) / (2.0 * self.penalty)

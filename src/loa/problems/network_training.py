@@ -24,7 +24,7 @@ class Regression(NamedTuple):
 
 
 class _PolynomialRegression(ProblemClass):
-    """What full-batch and mini-batch training have in common: everything but how the gradient is estimated."""
+    """The common part of full-batch and mini-batch training: everything except the estimate of the gradient."""
 
     start_point: eqx.AbstractVar[Float[Array, " d"]]
     num_points: eqx.AbstractVar[int]
@@ -43,19 +43,29 @@ class _PolynomialRegression(ProblemClass):
         return _mean_squared_error(x, problem)
 
     def optimal_loss(self, problem: Regression) -> float:
-        """0, a lower bound: the smallest loss itself is not known."""
+        """The lower bound 0; the smallest loss itself is not known."""
         return 0.0
 
 
 class NetworkTraining(_PolynomialRegression):
-    r"""\(\min_\beta \frac1K \sum_j (N(\beta, x_j) - y_j)^2\) for a ReLU network N with 351 parameters β.
+    r"""Training a small ReLU network to fit a noisy random polynomial (section 6.4 of the paper).
 
-    K = 50 points \(x_j\) are uniform on [-2, 2] and \(y_j = \sum_{k=0}^5 c_k x_j^k + N(0, 1)\) with \(c_k\) uniform on
-    [-5, 5]. The network sees \((x, x^2, \dots, x^5)\) and has one hidden layer of 50 neurons. The start is one draw
-    from N(0, I), the same for every problem.
+    \[ \min_\beta \frac1K \sum_j (N(\beta, x_j) - y_j)^2 \]
+
+    for a network N with 351 parameters β. The K = 50 points \(x_j\) are uniform on [-2, 2], and
+    \(y_j = \sum_{k=0}^5 c_k x_j^k + N(0, 1)\) with \(c_k\) uniform on [-5, 5]. The network sees
+    \((x, x^2, \dots, x^5)\) and has one hidden layer of 50 neurons. The start is one draw from N(0, I), the same for
+    every problem.
 
     The parameters are a flat vector: for each neuron its bias and five weights, then the weights and the bias of the
     output.
+
+    Arguments:
+        num_points: K ≥ 1, the size of a data set.
+        seed: determines the start.
+
+    >>> NetworkTraining().start_point.shape
+    (351,)
     """
 
     start_point: Float[Array, " d"]
@@ -67,7 +77,16 @@ class NetworkTraining(_PolynomialRegression):
 
 
 class StochasticNetworkTraining(_PolynomialRegression):
-    """The problems of `NetworkTraining`, and an estimate of the loss on a mini-batch drawn without replacement."""
+    """Training the network of `NetworkTraining` with mini-batches (section 6.5 of the paper).
+
+    The problems are the same. The class also estimates the loss on a mini-batch drawn without replacement, for
+    algorithms that ask for stochastic gradients.
+
+    Arguments:
+        num_points: K ≥ 1, the size of a data set.
+        batch_size: the size of a mini-batch, from 1 to K.
+        seed: determines the start.
+    """
 
     start_point: Float[Array, " d"]
     num_points: int = eqx.field(static=True)
@@ -92,7 +111,7 @@ def _mean_squared_error(parameters: Float[Array, " d"], data: Regression) -> Sca
 
 
 def prediction(parameters: Float[Array, " d"], inputs: Float[Array, " K"]) -> Float[Array, " K"]:
-    """What the network says at these inputs."""
+    """The output of the network at these inputs."""
     hidden, output = parameters[: HIDDEN * (DEGREE + 1)].reshape(HIDDEN, DEGREE + 1), parameters[-HIDDEN - 1 :]
     return output[:-1] @ jnp.maximum(hidden @ _powers(inputs), 0.0) + output[-1]
 
@@ -106,7 +125,7 @@ def _powers(inputs: Float[Array, " K"]) -> Float[Array, "powers K"]:
 
 
 def _without_replacement(key: Key[Array, ""], size: int, chosen: int) -> Int[Array, " chosen"]:
-    """A uniformly random subset of 0 … size-1, by Floyd's algorithm: no sorting, which is slow in a batch."""
+    """A uniformly random subset of 0 … size-1, by Floyd's algorithm, which avoids sorting (slow in a batch)."""
     last = jnp.arange(size - chosen, size)
     drawn = jax.random.randint(key, (chosen,), 0, last + 1)
     subset = [drawn[0]]

@@ -15,7 +15,7 @@ Carry = TypeVar("Carry")
 
 
 class Calls(NamedTuple):
-    """How often each kind of question has been asked."""
+    """The number of calls of each kind."""
 
     value: Int[Array, ""]
     gradient: Int[Array, ""]
@@ -28,14 +28,23 @@ class Calls(NamedTuple):
 
 
 class Oracle:
-    """Local information about one problem θ at query points chosen by the algorithm.
+    """Access to one problem: losses and gradients at points that the algorithm chooses, with every call counted.
 
-    A call counts once where it is written. Loops and branches that call the oracle are therefore written with
-    `oracle.while_loop` and `oracle.cond`, so that a line search is charged for the trials it really made; in
-    `jax.lax.while_loop` they are an error. Do not wrap oracle calls in `jax.vmap` (counted once for the whole batch)
-    or `jax.grad` (ask for the gradient instead).
+    Each call in the code counts once. Loops and branches that call the oracle must therefore use `oracle.while_loop`
+    and `oracle.cond`, so that a line search is charged for the trials that it really made; calls inside
+    `jax.lax.while_loop` are an error. Do not wrap oracle calls in `jax.vmap` (the batch would count as one call) or
+    `jax.grad` (ask for the gradient instead).
 
-    A loop does not run where `running` is false: the engine says so for trajectories that have ended.
+    Arguments:
+        problem_class: the class of the problem.
+        problem: one problem θ of the class.
+        calls: the calls made so far; by default none.
+        running: whether loops run. The engine sets this to false for trajectories that have ended.
+
+    >>> import loa
+    >>> oracle = loa.Oracle(loa.problems.RunningExample(), jnp.asarray(2.0))
+    >>> float(oracle.gradient(jnp.asarray(1.0))), int(oracle.calls.gradient)
+    (1.0, 1)
     """
 
     def __init__(self, problem_class: ProblemClass, problem: Any, calls: Calls | None = None, running: Any = True):
@@ -45,32 +54,32 @@ class Oracle:
         self.running = running
 
     def value(self, x: Any) -> Scalar:
-        r"""\(\ell(x, \theta)\)."""
+        """The loss ℓ(x, θ)."""
         self._count("value")
         return self.problem_class.loss(x, self.problem)
 
     def gradient(self, x: Any) -> Any:
-        r"""\(\nabla \ell(x, \theta)\), of the smooth part where the loss is composite."""
+        """The gradient ∇ℓ(x, θ), of the smooth part if the loss is composite."""
         self._count("gradient")
         return self.problem_class.gradient(x, self.problem)
 
     def value_and_gradient(self, x: Any) -> tuple[Scalar, Any]:
-        """Both, counted as one call each; what they have in common is computed once."""
+        """Loss and gradient, counted as one call each; computations that they share are done once."""
         self._count("value")
         self._count("gradient")
         return self.problem_class.value_and_gradient(x, self.problem)
 
     def prox(self, x: Any, step_size: Any) -> Any:
-        r"""\(\mathrm{prox}_{\alpha g(\cdot, \theta)}(x)\) of the non-smooth part."""
+        """The proximal mapping of the non-smooth part g with step size α, prox_{αg}(x)."""
         self._count("prox")
         return self.problem_class.prox(x, step_size, self.problem)
 
     def stochastic_gradient(self, x: Any, key: Key[Array, ""]) -> Any:
-        """Gradient of the loss estimated with the randomness `key`, for example on a mini-batch."""
+        """The gradient of an estimate of the loss, for example on a mini-batch drawn with `key`."""
         return self.stochastic_value_and_gradient(x, key)[1]
 
     def stochastic_value_and_gradient(self, x: Any, key: Key[Array, ""]) -> tuple[Scalar, Any]:
-        """Estimate of the loss and its gradient from the same randomness, counted as one stochastic gradient."""
+        """An estimate of the loss and the gradient of that estimate, counted as one stochastic gradient."""
         self._count("stochastic_gradient")
         return jax.value_and_grad(self.problem_class.stochastic_loss)(x, self.problem, key)
 
@@ -91,7 +100,7 @@ class Oracle:
         return carry
 
     def cond(self, predicate: Any, if_true: Callable[..., Carry], if_false: Callable[..., Carry], *operands) -> Carry:
-        """`jax.lax.cond` whose branches may call this oracle. (Under `vmap` both are run, the one taken is counted.)"""
+        """`jax.lax.cond` whose branches may call this oracle. Under `vmap` both run, but only one counts."""
 
         def counted(branch: Callable[..., Carry]) -> Callable[..., tuple[Calls, Carry]]:
             def run(calls: Calls, *arguments: Any) -> tuple[Calls, Carry]:

@@ -1,4 +1,4 @@
-"""Photographs to cut test images from: those inside scikit-image's wheel, or a folder of the user's own."""
+"""Photographs from which test images are cropped: those in scikit-image's wheel, or a folder that the user gives."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ SHIPPED = (
     *("coins.png", "grass.png", "gravel.png", "hubble_deep_field.jpg", "ihc.png", "moon.png", "motorcycle_left.png"),
     *("retina.jpg", "rocket.jpg"),
 )
-"""The photographs in scikit-image's wheel that are large enough; of the two views of the motorcycle, one."""
+"""The photographs in scikit-image's wheel that are large enough, with only one of the two views of the motorcycle."""
 
 NUM_HELD_OUT = 4
 """How many photographs stay out of the pool, as "new photographs"."""
 
 SCALES = (1.0, 0.8, 0.65, 0.5)
-"""The scales at which photographs are cut, where they are large enough for that."""
+"""The scales at which photographs are cropped, if they are large enough."""
 
 SHORTER_SIDE = 512
-"""Photographs are first reduced, if need be, until their shorter side has this many pixels."""
+"""Larger photographs are first reduced until their shorter side has this many pixels."""
 
 
 class Photographs(eqx.Module):
-    """Grey photographs at several scales, end to end in one array; `plates` says where each is, and how large."""
+    """Grey photographs at several scales, concatenated in one array; `plates` has the offset and size of each."""
 
     pixels: UInt8[Array, " pixel"]
     plates: Int[Array, "photograph scale 3"]
@@ -49,12 +49,12 @@ class Photographs(eqx.Module):
                 plates.append((offset, *plate.shape))
                 offset += plate.size
         if offset >= 2**31:
-            raise ValueError(f"these are too many photographs: {offset:.1e} pixels in all, 2e9 can be handled.")
+            raise ValueError(f"these photographs have {offset:.1e} pixels in total, but at most 2e9 can be handled.")
         self.pixels = jnp.asarray(np.concatenate(pixels))
         self.plates = jnp.asarray(np.reshape(plates, (-1, len(SCALES), 3)), jnp.int32)
 
     def crop(self, key: Key[Array, ""], size: tuple[int, int]) -> Float[Array, "height width"]:
-        """Photograph, scale, place and flips are uniform and independent. Grey values are in [0, 1]."""
+        """A random crop with values in [0, 1]; photograph, scale, position and flips are uniform and independent."""
         which, scale, top, left, *flips = jax.random.uniform(key, (6,))
         num_photographs, num_scales, _ = self.plates.shape
         offset, height, width = self.plates[_among(num_photographs, which), _among(num_scales, scale)]
@@ -69,13 +69,13 @@ def _among(number: int | Int[Array, ""], uniform: Float[Array, ""]) -> Int[Array
 
 
 def _run_of_pixels(first: Int[Array, ""], length: int, flipped: Bool[Array, ""]) -> Int[Array, " length"]:
-    """Neighbouring indices along one axis, in one order or the other."""
+    """Consecutive indices along one axis, ascending or descending."""
     steps = jnp.arange(length, dtype=jnp.int32)
     return first + jnp.where(flipped, length - 1 - steps, steps)
 
 
 def load(folder: Path | str | None, *, new: bool, smallest: tuple[int, int]) -> Photographs:
-    """The pool of photographs, or (`new`) the four that are not in it: those whose names have the smallest hashes."""
+    """The pool of photographs, or (`new`) the four held out of it: those whose names have the smallest hashes."""
     from PIL import Image
 
     paths = _shipped() if folder is None else _inside(Path(folder))
@@ -133,7 +133,7 @@ def _read(path: Path) -> Image.Image:
 
 
 def _at_scale(photograph: Image.Image, scale: float, smallest: tuple[int, int]) -> np.ndarray:
-    """The photograph at this scale, or at the smallest one at which it is large enough."""
+    """The photograph at this scale, or at the smallest scale at which it is large enough."""
     height, width = photograph.height, photograph.width
     scale *= min(1.0, SHORTER_SIDE / min(height, width))
     scale = max(scale, smallest[0] / height, smallest[1] / width)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.extend.core import get_opaque_trace_state
 from jaxtyping import Array, Key, Scalar
+
+OPTIONAL = (
+    "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
+    "optimal_accuracy", "solution",
+)  # fmt: skip
+"""What a problem class may say about its problems beyond how to draw one, its loss and where to start."""
 
 
 class MissingOracle(TypeError):
-    """Something was asked of a problem class that it does not provide."""
+    """An algorithm or functional asked a problem class for something that it does not provide."""
 
 
 class ProblemClass(eqx.Module):
-    r"""A distribution of problems \(\min_x \ell(x, \theta)\), \(\theta \sim P_P\), and where to start on them.
+    r"""A distribution of optimization problems, with their loss and the point where algorithms start.
 
-    Subclasses say how to draw a problem, what its loss is and where an algorithm starts. Everything is written for
-    *one* problem, a pytree of arrays, and *one* point x, an array of any shape; batching is done by loa. What a class
-    knows beyond that it says by overriding one of the optional methods: `gradient`, `value_and_gradient`, `smooth` and
-    `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and
-    was not given raises `MissingOracle`.
+    A problem \(\theta \sim P_P\) is to be solved as \(\min_x \ell(x, \theta)\) (section 3.1 of the paper). Subclasses
+    define how to draw a problem (`sample`), its loss (`loss`) and where an algorithm starts (`start`). Everything is
+    written for *one* problem, a pytree of arrays, and *one* point x, an array of any shape; loa does the batching. A
+    class that knows more overrides the optional methods: `gradient`, `value_and_gradient`, `smooth` and `prox`,
+    `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and was
+    not overridden raises `MissingOracle`.
 
     Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
 
@@ -40,7 +45,7 @@ class ProblemClass(eqx.Module):
     """
 
     finite: ClassVar[bool] = False
-    """Whether there are finitely many problems, so that independent draws may coincide here and there."""
+    """Whether there are finitely many problems, so that independent draws may coincide."""
 
     affine_gradient: ClassVar[bool] = False
     """Whether the smooth part is quadratic in x, so that the gradient at x + β(x - y) follows from those at x and y."""
@@ -51,37 +56,43 @@ class ProblemClass(eqx.Module):
 
     @abstractmethod
     def loss(self, x: Any, problem: Any) -> Scalar:
-        r"""The loss \(\ell(x, \theta)\), a scalar."""
+        """The loss ℓ(x, θ) of a point, a scalar."""
 
     @abstractmethod
     def start(self, problem: Any, key: Key[Array, ""]) -> Any:
-        r"""The initial point \(x^{(0)}\), fixed or random."""
+        """The initial point of an algorithm, fixed or random."""
 
     def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
         """Draw independent problems, stacked along a new leading axis.
 
-        Problem n depends on the key and on n alone, so a longer draw begins with the shorter one.
+        Problem n depends only on the key and on n, so a longer draw begins with the shorter one.
+
+        Arguments:
+            key: a PRNG key such as `jax.random.key(0)`.
+            num_problems: how many to draw, at least 1.
+
+        Returns:
+            A stack of problems: what `sample` returns, each array with a leading axis of length num_problems.
         """
         check_key(key)
         return _draw(self, key, whole_number("num_problems", num_problems))
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
-        """The smooth part of the loss; all of it unless the class has a `prox` for the rest."""
+        """The smooth part of the loss. This is the whole loss unless the class has a `prox` for the rest."""
         return self.loss(x, problem)
 
     def gradient(self, x: Any, problem: Any) -> Any:
-        """Gradient of the smooth part. Override it where automatic differentiation is not the best way."""
+        """The gradient of the smooth part. Override it if a formula is better than automatic differentiation."""
         return jax.grad(self.smooth)(x, problem)
 
     def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
         """Loss and gradient. Override it, with `gradient`, where the two have more in common than JAX can see."""
-        own = type(self)
-        if own.smooth is ProblemClass.smooth and own.gradient is ProblemClass.gradient:
-            return jax.value_and_grad(self.loss)(x, problem)
-        return self.loss(x, problem), self.gradient(x, problem)
+        if self.has("smooth") or self.has("gradient"):
+            return self.loss(x, problem), self.gradient(x, problem)
+        return jax.value_and_grad(self.loss)(x, problem)
 
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
-        r"""\(\mathrm{prox}_{\alpha g}(x)\) of the non-smooth part g with step size α."""
+        """The proximal mapping prox_{αg}(x) of the non-smooth part g with step size α."""
         raise self._missing("prox", "prox(self, x, step_size, problem)")
 
     def stochastic_loss(self, x: Any, problem: Any, key: Key[Array, ""]) -> Scalar:
@@ -89,64 +100,48 @@ class ProblemClass(eqx.Module):
         raise self._missing("stochastic loss", "stochastic_loss(self, x, problem, key)")
 
     def smoothness(self, problem: Any) -> Scalar:
-        """L, a Lipschitz constant of the gradient of the smooth part."""
+        """A Lipschitz constant L of the gradient of the smooth part."""
         raise self._missing("smoothness constant", "smoothness(self, problem)")
 
     def optimal_loss(self, problem: Any) -> Scalar | float:
-        """The smallest value of the loss: 0 unless overridden, as losses in the paper are non-negative.
+        """The smallest value of the loss; 0 by default, as losses in the paper are non-negative.
 
-        Where a gap to the optimum is measured and this is not overridden, loa warns; `return 0.0` says it is meant.
+        If a gap to the optimum is measured and this method is not overridden, loa warns. Overriding it with
+        `return 0.0` states that 0 is right.
         """
         return 0.0
 
     def optimal_accuracy(self, problem: Any) -> Scalar | float:
-        """How far from the truth `optimal_loss` may be: 0 where a formula gives it. Gaps are at least as large."""
+        """The largest error of `optimal_loss`, 0 if a formula gives it. Reported gaps are never smaller."""
         return 0.0
 
     def solution(self, problem: Any) -> Any:
         """A minimizer of the loss."""
         raise self._missing("known solution", "solution(self, problem)")
 
+    def has(self, method: str) -> bool:
+        """Say whether this class provides one of the optional methods itself.
+
+        A default of `ProblemClass`, such as automatic differentiation or the optimal loss 0, does not count.
+
+        Arguments:
+            method: "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness",
+                "optimal_loss", "optimal_accuracy" or "solution".
+
+        >>> from loa.problems import Lasso, Rosenbrock
+        >>> Lasso(rows=2, columns=3).has("prox"), Rosenbrock().has("prox")
+        (True, False)
+        """
+        if method not in OPTIONAL:
+            raise ValueError(
+                f"{method!r} is not an optional method of a problem class; these are {', '.join(OPTIONAL)}."
+            )
+        own = vars(self).get(method, getattr(type(self), method))
+        return own is not None and own is not getattr(ProblemClass, method)
+
     def _missing(self, what: str, method: str) -> MissingOracle:
         name = type(self).__name__
         return MissingOracle(f"{name} has no {what}: define `def {method}` in {name}, or ask for something else.")
-
-
-def seen_from(
-    problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None = None
-) -> ProblemClass:
-    """The same class, except that loss and gradient of this problem at this point are computed at most once.
-
-    Not at all if they are known. XLA would notice some of what is asked twice, but not all of it inside of loops. A
-    gradient that nobody asks for is not computed either, once it is compiled.
-    """
-    home = get_opaque_trace_state(convention="nnx")
-    memory: list[tuple[Scalar, Any]] = [] if known is None else [known]
-
-    def here(y: Any, p: Any) -> bool:
-        return y is x and p is problem
-
-    def at_home() -> bool:
-        """What is computed inside of a loop must not leave it."""
-        return get_opaque_trace_state(convention="nnx") == home
-
-    def value_and_gradient(y: Any, p: Any) -> tuple[Scalar, Any]:
-        if here(y, p) and memory:
-            return memory[0]
-        found = problem_class.value_and_gradient(y, p)
-        if here(y, p) and at_home():
-            memory.append(found)
-        return found
-
-    def gradient(y: Any, p: Any) -> Any:
-        return value_and_gradient(y, p)[1] if here(y, p) else problem_class.gradient(y, p)
-
-    def loss(y: Any, p: Any) -> Scalar:
-        return value_and_gradient(y, p)[0] if here(y, p) and (memory or at_home()) else problem_class.loss(y, p)
-
-    there = copy.copy(problem_class)
-    vars(there).update(loss=loss, gradient=gradient, value_and_gradient=value_and_gradient)
-    return there
 
 
 @eqx.filter_jit
@@ -160,10 +155,14 @@ def check_key(key: Any) -> None:
         raise TypeError(f"key must be one typed PRNG key such as jax.random.key(0), got {key!r}.")
 
 
-def whole_number(name: str, number: Any) -> int:
-    """Refuse anything but a whole number of at least one."""
-    if isinstance(number, bool) or number != int(number) or number < 1:
-        raise ValueError(f"{name} must be a whole number and at least 1, got {number}.")
+def whole_number(name: str, number: Any, least: int = 1) -> int:
+    """Refuse anything but a whole number that is not too small."""
+    try:
+        whole = not isinstance(number, bool) and int(number) == number >= least
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{name} must be a whole number and at least {least}, got {number}.")
     return int(number)
 
 

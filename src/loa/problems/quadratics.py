@@ -20,10 +20,21 @@ class Quadratic(NamedTuple):
 
 
 class Quadratics(ProblemClass):
-    r"""\(\min_x \frac12 \|Ax - b\|^2\) with a diagonal A whose entries run linearly from √m to √L.
+    r"""Strongly convex quadratics (section 6.1 of the paper).
 
-    m and L are uniform on their ranges; \(b \sim N(\mu, C^\top C)\), where μ and C are drawn once from U(-5, 5) and
-    belong to the class. Start at 0.
+    \[ \min_x \tfrac12 \|Ax - b\|^2 \]
+
+    with a diagonal A whose entries increase linearly from √m to √L. m and L are uniform on their ranges;
+    \(b \sim N(\mu, C^\top C)\), where μ and C are drawn once from U(-5, 5) and belong to the class. The start is 0.
+
+    Arguments:
+        dimension: of x, at least 1.
+        strong_convexity: the range of m > 0.
+        smoothness_range: the range of L ≥ m.
+        seed: determines μ and C.
+
+    >>> Quadratics(dimension=5).draw(jax.random.key(0), 3).target.shape
+    (3, 5)
     """
 
     affine_gradient: ClassVar[bool] = True

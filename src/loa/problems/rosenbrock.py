@@ -13,18 +13,30 @@ from .problem_class import ProblemClass
 
 
 class Valley(NamedTuple):
-    """One problem: how steep the walls of the valley are, and the solution at its end."""
+    """One problem: the steepness of the walls of the valley, and the solution at its end."""
 
     steepness: Float[Array, " n-1"]
     bottom: Float[Array, " n"]
 
 
 class Rosenbrock(ProblemClass):
-    r"""\(\min_x \sum_{i=1}^{n-1} b_i ((x_{i+1} - a_{i+1}) - (x_i^2 - a_i^2))^2 + (x_i - a_i)^2\).
+    r"""Random variants of Rosenbrock's function: curved valleys in n dimensions.
+
+    \[ \min_x \sum_{i=1}^{n-1} b_i ((x_{i+1} - a_{i+1}) - (x_i^2 - a_i^2))^2 + (x_i - a_i)^2. \]
 
     With \(b_i = 100\) and \(a_i = 1\) this is Rosenbrock's function; here \(b_i\) is uniform on [50, 150] and the
-    solution \(a_i\) on [0.5, 1.5]. The start is (-1.2, 1, -1.2, 1, …). Not convex, and not smooth on the whole space;
-    from dimension 4 on there may be local minima.
+    solution \(a_i\) on [0.5, 1.5]. The start is (-1.2, 1, -1.2, 1, …). The loss is not convex, and its gradient is not
+    Lipschitz continuous on the whole space. In dimension 4 or more there may be local minima.
+
+    Arguments:
+        dimension: n ≥ 2.
+        steepness: the range of the b's.
+        bottom: the range of the a's.
+
+    >>> valleys = Rosenbrock(dimension=2)
+    >>> problem = valleys.sample(jax.random.key(0))
+    >>> float(valleys.loss(valleys.solution(problem), problem))
+    0.0
     """
 
     dimension: int = eqx.field(static=True, default=10)

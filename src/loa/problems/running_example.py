@@ -13,7 +13,19 @@ from .problem_class import ProblemClass
 
 
 class RunningExample(ProblemClass):
-    r"""\(\ell(x, \theta) = \frac{\theta}{2} x^2 - x\) with θ uniform on [m, L], starting at 0."""
+    r"""One-dimensional quadratics with random curvature (the running example in section 3 of the paper).
+
+    \[ \ell(x, \theta) = \frac{\theta}{2} x^2 - x \]
+
+    with θ uniform on [m, L]. The start is 0 and the solution 1/θ.
+
+    Arguments:
+        smallest: m > 0.
+        largest: L > m.
+
+    >>> RunningExample().solution(jnp.array([1.0, 4.0]))
+    Array([1.  , 0.25], dtype=float64)
+    """
 
     affine_gradient: ClassVar[bool] = True
 
@@ -51,9 +63,19 @@ class Parabola(NamedTuple):
 
 
 class OutlierMixture(ProblemClass):
-    r"""\(\ell(x, \theta) = \frac{\theta_L}{2} x^2 - \theta_b x\): \(\theta_L\) is m, or rarely a much larger outlier.
+    r"""One-dimensional quadratics, a few of which have a much larger curvature (section 3 of the paper).
 
-    \(\theta_b\) is uniform on [0, 1]; the start is 0.
+    \[ \ell(x, \theta) = \frac{\theta_L}{2} x^2 - \theta_b x. \]
+
+    \(\theta_L\) is the usual curvature or, rarely, the outlier; \(\theta_b\) is uniform on [0, 1]. The start is 0.
+
+    Arguments:
+        curvature: the usual curvature > 0.
+        outlier: the curvature > 0 of outliers.
+        outlier_probability: in [0, 1].
+
+    >>> OutlierMixture(outlier_probability=0.5).draw(jax.random.key(0), 4).curvature.shape
+    (4,)
     """
 
     affine_gradient: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""What measures, bounds, targets, roles, costs and outcomes are called wherever a reader meets them.
+"""What measures, bounds, targets, costs and outcomes are called wherever a reader meets them.
 
 Functionals are not listed here: each speaks for itself by its title, unit and symbol (`FunctionalSummary`).
 """
@@ -45,17 +45,6 @@ KINDS = {
 """Methods of bounds, as in "by betting on held-out problems"."""
 
 TARGETS = {"deployed": "the deployed algorithm", "posterior": "the average over the posterior"}
-
-ROLES = {
-    "training": "learning the algorithm",
-    "prior": "making the candidates and the prior",
-    "posterior": "the posterior, and bounds of its average",
-    "validation": "choosing while learning",
-    "held-out": "certificates of the deployed algorithm",
-    "test": "measuring, and nothing else",
-    "fresh": "verifying certificates later",
-}
-"""What the problems of each role are used for."""
 
 OUTCOMES = {
     "won": "Better than",

@@ -20,8 +20,13 @@ from ..trajectory.functionals import Functional
 
 MEASURES = ("mean", "median", "q95", "cvar95")
 
-RESERVED = ("family", "solved", "solved_interval", "milliseconds", "outcome", "gap", "seconds")
-"""Keys of an algorithm's numbers that are not functionals, and so names that no functional may have."""
+RESERVED = (
+    "family", "solved", "solved_interval", "milliseconds", "seconds",  # numbers of an algorithm
+    "outcome", "gap", "features", "band_value", "band_share",  # variables of performance.nc
+    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band",  # its axes
+    "success", "distribution",  # certificates of every run
+)  # fmt: skip
+"""Names of something else in the results, which no functional may have."""
 
 NUMBERS = ("certificates", "published", "seconds")
 """Parts of a summary in which a number may be infinite or NaN, which JSON can only hold as text."""

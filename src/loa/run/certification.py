@@ -1,71 +1,94 @@
-"""What a run certifies, fixed on the prior problems before posterior and held-out problems are looked at."""
+"""What a run certifies. Everything is fixed on the prior problems, before posterior and held-out problems are drawn."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
 
 import numpy as np
 
 from ..certificates import Distribution, Draw, Mean, Plan, PosteriorMean, PosteriorProbability, Probability, Quantile
 from ..experiments.experiment import Experiment
+from ..problems.role import Role
 from ..trajectory.functionals import Functional, OracleCalls
 
 CONFIDENCE = 0.95
 
-PARTS = {
-    "stopping time": 3.0,
-    "contraction factor": 3.0,
-    "oracle calls": 1.0,
-    "success": 1.0,
-    "95 % quantile": 1.0,
-    "distribution": 1.0,
-    "posterior stopping time": 3.0,
-    "posterior contraction factor": 3.0,
-    "posterior success": 1.0,
-}
-"""Proportions in which the certificates share the failure probability."""
+WEIGHED_BY = "stopping_time"
+"""The functional by which prior and posterior weigh the candidates."""
 
+OF_POSTERIOR = (WEIGHED_BY, "contraction_factor")
+"""Functionals whose means over the posterior are certified as well."""
 
-POSTERIOR_SHARE = (1 - CONFIDENCE) * PARTS["posterior stopping time"] / sum(PARTS.values())
-"""The failure probability of each certificate for the posterior."""
+LARGER_PARTS = {WEIGHED_BY: 3.0, "contraction_factor": 3.0}
+"""Means that get a larger part of the failure probability; every other certificate gets a part of 1."""
+
+ORIGIN = "best on the prior problems"
 
 
 def certified(experiment: Experiment) -> tuple[Functional, ...]:
-    """The functionals that are certified: those of the experiment, with oracle calls truncated."""
-    calls = OracleCalls(cap=float(experiment.calls_per_step * experiment.horizon))
-    return *(each for each in experiment.functionals if each.name != calls.name), calls
+    """The functionals whose means are certified: all that have a largest value. Oracle calls are truncated for that."""
+    calls = float(experiment.task.calls_per_step * experiment.horizon)
+    truncated = (
+        dataclasses.replace(each, cap=calls) if isinstance(each, OracleCalls) and math.isinf(each.cap) else each
+        for each in experiment.functionals
+    )
+    found = tuple(each for each in truncated if math.isfinite(each.largest(experiment.horizon)))
+    if WEIGHED_BY not in (each.name for each in found):
+        raise ValueError(
+            f"the functionals of {experiment.name} must include loa.StoppingTime(), truncated at the horizon: the "
+            "posterior minimizes it."
+        )
+    return found
 
 
 def caps_of(experiment: Experiment) -> dict[str, float]:
-    """The largest value that each functional can have."""
-    caps: dict[str, float] = {each.name: getattr(each, "cap", np.inf) for each in certified(experiment)}
-    caps["stopping_time"] = float(experiment.horizon)
-    return caps
+    """The largest value of every functional that is certified."""
+    return {each.name: each.largest(experiment.horizon) for each in certified(experiment)}
+
+
+def parts_of(functionals: tuple[Functional, ...]) -> dict[str, float]:
+    """Proportions in which the certificates share the failure probability, by their names."""
+    parts = {words(each): LARGER_PARTS.get(each.name, 1.0) for each in functionals}
+    parts |= {"success": 1.0, "95 % quantile": 1.0, "distribution": 1.0}
+    parts |= {f"posterior {words(each)}": LARGER_PARTS[each.name] for each in functionals if each.name in OF_POSTERIOR}
+    return parts | {"posterior success": 1.0}
+
+
+def posterior_share(functionals: tuple[Functional, ...]) -> float:
+    """The failure probability of each certificate of a mean over the posterior."""
+    return (1 - CONFIDENCE) * LARGER_PARTS[WEIGHED_BY] / sum(parts_of(functionals).values())
 
 
 def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float], draws: tuple[Draw, ...]) -> Plan:
-    """Everything that will be certified, with prior masses and λ as the prior problems gave them.
+    """Everything that will be certified, with the λ of each functional as the prior problems gave them.
 
     Whether the deployed algorithm is certified on held-out problems or, by Occam, on the posterior problems is decided
-    by the rule.
+    by the rule of `Plan.decided`.
+
+    Arguments:
+        prior: one probability per candidate.
+        lam: λ by functional, for those of `OF_POSTERIOR`.
+        draws: the draws that the prior was made from.
     """
-    caps = caps_of(experiment)
-    goals = {
-        "stopping time": Mean("stopping_time", caps["stopping_time"]),
-        "contraction factor": Mean("contraction_factor", caps["contraction_factor"]),
-        "oracle calls": Mean("oracle_calls", caps["oracle_calls"]),
+    functionals, caps = certified(experiment), caps_of(experiment)
+    goals = {words(each): Mean(each.name, caps[each.name], each.unit) for each in functionals} | {
         "success": Probability("solved"),
-        "95 % quantile": Quantile("stopping_time", 0.95, cap=caps["stopping_time"]),
-        "distribution": Distribution("stopping_time", caps["stopping_time"]),
+        "95 % quantile": Quantile(WEIGHED_BY, 0.95, cap=caps[WEIGHED_BY]),
+        "distribution": Distribution(WEIGHED_BY, caps[WEIGHED_BY]),
     }
-    origin = "best on the prior problems"
     posterior_goals = {
-        "posterior stopping time": PosteriorMean("stopping_time", caps["stopping_time"], lam["stopping_time"], origin),
-        "posterior contraction factor": PosteriorMean(
-            "contraction_factor", caps["contraction_factor"], lam["contraction_factor"], origin
-        ),
-        "posterior success": PosteriorProbability("solved"),
-    }
-    sizes = {role: experiment.sizes[role] for role in ("posterior", "held-out")}
-    plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=PARTS, sizes=sizes, draws=draws)
+        f"posterior {words(each)}": PosteriorMean(each.name, caps[each.name], lam[each.name], ORIGIN, each.unit)
+        for each in functionals
+        if each.name in OF_POSTERIOR
+    } | {"posterior success": PosteriorProbability("solved")}
+    sizes = {role.text: experiment.sizes[role.text] for role in (Role.posterior, Role.held_out)}
+    parts = parts_of(functionals)
+    plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=parts, sizes=sizes, draws=draws)
     return plan.decided(prior)
+
+
+def words(functional: Functional) -> str:
+    """The name of a functional in words, under which its certificate stands."""
+    return functional.name.replace("_", " ")

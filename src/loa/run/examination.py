@@ -13,19 +13,21 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..problems.problem_class import ProblemClass
+from ..problems.role import Role
 from ..statistics.timing import best_in_turn
 from ..trajectory.evaluation import evaluate
 from ..trajectory.kernels import evolution
+from ..trajectory.optimal_losses import with_optimal_losses
 from .directory import RunDirectory
 
 if TYPE_CHECKING:
     import xarray
 
 DENSE = 100
-"""Steps up to which the evolution of the gap is kept at every one, and how many later times it is kept at."""
+"""The evolution of the gap is kept at each of this many first steps, and at as many later times."""
 
 TIMING = 60.0
-"""Seconds that are spent on timing the algorithms once more, about."""
+"""About how many seconds are spent on timing the algorithms once more."""
 
 STATISTICS = ("mean", "median", "low", "high")
 
@@ -53,8 +55,8 @@ class Examined(NamedTuple):
 
 def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: int, place: RunDirectory) -> Examined:
     """Everything the figures and tables of a run show."""
-    problems = experiment.draw("test", seed, optimal_losses=True)
-    shown = jax.tree.map(lambda leaf: leaf[: experiment.shown], problems)
+    problems = experiment.draw(Role.test, seed, optimal_losses=True)
+    shown = jax.tree.map(lambda leaf: leaf[: experiment.presentation.shown], problems)
     times = _times(experiment.horizon)
 
     def on_test_problems(algorithm: Algorithm) -> dict[str, Any]:
@@ -68,9 +70,10 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
     by_algorithm = _timed_again(experiment, algorithms, problems, by_algorithm, place)
     more = {
         name: place.arrays(name, lambda make=make: _on_others(experiment, make(), algorithms["learned"], seed, place))
-        for name, make in experiment.more_tests.items()
+        for name, make in experiment.presentation.more_tests.items()
     }
-    pictures = None if experiment.pictures is None else experiment.pictures(experiment, algorithms, shown)
+    draw_pictures = experiment.presentation.pictures
+    pictures = None if draw_pictures is None else draw_pictures(experiment, algorithms, shown)
     families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}
     return Examined(by_algorithm, times, _features(problems), more, pictures, families)
 
@@ -79,7 +82,7 @@ def _timed_again(
     experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, values: Mapping[str, Any],
     place: RunDirectory,
 ) -> dict[str, Any]:  # fmt: skip
-    """The same values, timed once more, the algorithms in turn; on fewer problems if all would take too long."""
+    """The same values, with all algorithms timed once more in turn, on fewer problems if all would take too long."""
     enough = int(1e3 * TIMING / sum(float(each["milliseconds"]) for each in values.values()))
     count = max(1, min(enough, experiment.sizes["test"]))
     some = jax.tree.map(lambda leaf: leaf[:count], problems)
@@ -119,9 +122,7 @@ def _on_others(
     experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, seed: int, place: RunDirectory
 ) -> dict[str, Any]:
     """The deployed algorithm on problems of another class, as many as there are test problems shown."""
-    from ..trajectory.optimal_losses import with_optimal_losses
-
-    problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.shown)
+    problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.presentation.shown)
     problems = with_optimal_losses(problem_class, problems)
     return _values(experiment, problem_class, algorithm, problems, place)
 
@@ -129,7 +130,7 @@ def _on_others(
 def _gap(experiment: Experiment, algorithm: Algorithm, problems: Any, times: np.ndarray) -> np.ndarray:
     """Mean, median and the band that holds 95 % of the problems, by (time, statistic)."""
     gap = evolution(
-        algorithm, experiment.problem_class, problems, gap=experiment.gap, horizon=experiment.horizon,
+        algorithm, experiment.problem_class, problems, gap=experiment.task.gap, horizon=experiment.horizon,
         key=jax.random.key(0x7E57),
     )[:, times]  # fmt: skip
     gap = np.where(np.isfinite(gap), gap, np.inf)

@@ -1,8 +1,8 @@
-"""The prior of a run: candidates around the learned algorithm, their masses, and λ, all from prior problems only."""
+"""The prior of a run: sampled around the learned algorithm on prior problems, or shipped with loa."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,18 +11,15 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates.product import choose_lambda, gibbs_posterior
 from ..experiments.experiment import Experiment
-from ..learning import langevin_support
+from ..learning import Weighted, lambda_on, langevin_support, prior_on
 from ..storage.saved_algorithms import load, provenance, save
-from .certification import POSTERIOR_SHARE, caps_of, certified
-
-ANTICIPATED_KL = 0.5
-"""For the choice of λ; the bounds are flat around their best λ, so that a guess is enough."""
+from ..trajectory.evaluation import Performance
+from .certification import OF_POSTERIOR, WEIGHED_BY, caps_of, certified, posterior_share
 
 
 class WeightedPrior(NamedTuple):
-    """Candidates with their prior masses, and for each functional the λ that its certificate will have."""
+    """Candidates with their prior weights, and for each functional the λ that its certificate will have."""
 
     stack: Stack
     lam: Mapping[str, float]
@@ -31,18 +28,24 @@ class WeightedPrior(NamedTuple):
     def weights(self) -> np.ndarray:
         return np.asarray(self.stack.weights)
 
+    @property
+    def weighed(self) -> Weighted:
+        """The prior with the λ by which it, and the posterior, weigh the candidates."""
+        return Weighted(self.stack, self.lam[WEIGHED_BY])
+
     def save(self, path: Path, origin: Mapping[str, Any] | None = None) -> None:
         save(path, self.stack, {**(origin or {}), "lam": dict(self.lam)})
 
     @staticmethod
-    def load(path: Path | str) -> WeightedPrior:
-        return WeightedPrior(load(path), provenance(path)["lam"])
+    def load(path: Path | str, classes: Iterable[type] = ()) -> WeightedPrior:
+        return WeightedPrior(load(path, classes=classes), provenance(path)["lam"])
 
 
 def sample_prior(
     experiment: Experiment, learned: Algorithm, problems: Any, key: Key[Array, ""], checkpoints: Path | None = None
 ) -> WeightedPrior:
-    """Sample candidates and weigh them by how they do on the prior problems."""
+    """Sample candidates around the learned algorithm and weigh them by their stopping times on the prior problems."""
+    functionals = certified(experiment)
     support, performance = langevin_support(
         learned,
         experiment.problem_class,
@@ -50,19 +53,22 @@ def sample_prior(
         criterion=experiment.criterion,
         horizon=experiment.horizon,
         key=key,
-        **experiment.prior.around(learned),
-        functionals=certified(experiment),
+        **experiment.recipe.prior.around(learned),
+        functionals=functionals,
         checkpoints=checkpoints,
     )
-    caps, size = caps_of(experiment), experiment.sizes["posterior"]
-    weights = np.full(len(support), 1.0 / len(support))
-    lam = {}
-    for name in ("stopping_time", "contraction_factor"):
-        table = np.asarray(performance[name], float).mean(axis=-1).T
-        lam[name] = choose_lambda(table, ANTICIPATED_KL, size, POSTERIOR_SHARE, caps[name], weights)
-        if name == "stopping_time":
-            weights = gibbs_posterior(table, weights, lam[name], caps[name])
-    return WeightedPrior(support.weighted(weights), lam)
+    caps = caps_of(experiment)
+    _check_ranges(performance, caps)
+    size, share = experiment.sizes["posterior"], posterior_share(functionals)
+    weighed = prior_on(
+        support, performance[WEIGHED_BY], cap=caps[WEIGHED_BY], num_posterior=size, failure_probability=share
+    )
+    others = {
+        name: lambda_on(weighed.stack, performance[name], cap=caps[name], num_posterior=size, failure_probability=share)
+        for name in OF_POSTERIOR
+        if name in caps and name != WEIGHED_BY
+    }
+    return WeightedPrior(weighed.stack, {WEIGHED_BY: weighed.lam, **others})
 
 
 def shipped_prior(name: str) -> WeightedPrior | None:
@@ -78,3 +84,15 @@ def shipped_prior(name: str) -> WeightedPrior | None:
         lambda varied, leaf: leaf if varied is None else None, own.algorithms, load(name), is_leaf=lambda x: x is None
     )
     return WeightedPrior(Stack(own.algorithms, own.weights, common), lam)
+
+
+def _check_ranges(performance: Performance, caps: Mapping[str, float]) -> None:
+    """Refuse a functional that leaves its range now, rather than when its certificate is due."""
+    for name, cap in caps.items():
+        values = np.asarray(performance[name], float)
+        outside = values[~((values >= 0) & (values <= cap))]
+        if outside.size:
+            raise ValueError(
+                f"{name} is certified as a functional with values in [0, {cap:g}], but on a prior problem it is "
+                f"{outside[0]:g}: make its `largest` infinite, and it is measured without a certificate."
+            )

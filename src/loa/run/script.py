@@ -1,9 +1,8 @@
-"""The stages of a run: learn, prior, posterior, certify, test, and write it all down."""
+"""A run, from top to bottom: learn, prior, plan, posterior, certify, test, write."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,16 @@ from jaxtyping import Array, Key
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates import Budget, Certificate, Draw, Plan
-from ..certificates.product import gibbs_posterior
-from ..experiments.experiment import ROLES, Experiment, Learn, Lesson
+from ..certificates import Draw, Plan
+from ..experiments.experiment import Experiment, Learn, Lesson
+from ..learning import mode, posterior_on
 from ..presentation.figures import draw_all
 from ..presentation.report import write_report
+from ..problems.role import Role
 from ..results.run_results import Results
-from ..storage.saved_algorithms import load, save
+from ..storage.saved_algorithms import SUFFIX, load, save
 from ..trajectory.evaluation import evaluate
-from .certification import caps_of, certified, plan_for
+from .certification import WEIGHED_BY, caps_of, certified, plan_for
 from .directory import RunDirectory
 from .examination import examine
 from .prior import WeightedPrior, sample_prior, shipped_prior
@@ -30,51 +30,107 @@ from .summary import Certified, summarize
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be run: an experiment, at a preset, with a seed, learned anew or from the shipped weights.
+    """What is to be run: an experiment, at the sizes of a preset, with a seed.
 
-    `how` names one of the ways of learning that the experiment has: "loa" is ours.
+    Fields:
+        experiment: with the sizes of the preset, from `experiment.at(preset)`.
+        preset: its name; with "pretrained" the run begins with the weights that ship with loa.
+        seed: the same seed gives the same numbers.
+        command: what was typed, for the provenance.
+        how: which of the experiment's recipes for learning to follow: "loa" is ours.
     """
 
     experiment: Experiment
     preset: str = "quick"
     seed: int = 0
-    pretrained: bool = False
     command: str = ""
     how: str = "loa"
 
     @property
+    def pretrained(self) -> bool:
+        """Whether the weights that ship with loa are used instead of learning some."""
+        return self.preset == "pretrained"
+
+    @property
     def weights(self) -> str:
-        """The name under which what is learned in this way ships, if it does."""
+        """The name under which the weights learned in this way ship, if they do."""
         return self.experiment.name if self.how == "loa" else f"{self.experiment.name}-{self.how}"
 
     def identity(self) -> dict[str, Any]:
-        """What determines the result, to recognize the run when it goes on."""
+        """What determines the result, to recognize the run when it is resumed."""
         return {
             "experiment": self.experiment.name,
             "preset": self.preset,
             "seed": self.seed,
-            "pretrained": self.pretrained,
             "how": self.how,
             "sizes": dict(self.experiment.sizes),
-            "candidates": self.experiment.prior.candidates,
+            "candidates": self.experiment.recipe.prior.candidates,
         }
 
 
 def carry_out(
     order: Order, directory: Path, console: Console, *, resume: bool = False, overwrite: bool = False
 ) -> Results:
-    """Do what was ordered and leave figures, report, certificates and numbers in the directory.
+    """Run an experiment and leave figures, report, certificates and numbers in a directory.
 
-    The problems of every role are drawn independently. Candidates, prior, λ and everything that is to be certified are
-    fixed on the prior problems; then the posterior and held-out problems are looked at, each once.
+    The problems of different roles are drawn independently. Candidates, prior, λ and everything that will be certified
+    are fixed on the prior problems and written to `plan.json`. Only then are the posterior and held-out problems drawn,
+    each once. Every certificate carries the fingerprint of that plan.
+
+    Arguments:
+        order: what to run.
+        directory: where the results go. Finished stages are kept there until the run is complete.
+        console: for progress.
+        resume: continue an interrupted run of the same order, to the same results.
+        overwrite: replace a run that is in the directory.
+
+    Returns:
+        The results, as saved in the directory.
     """
-    place = RunDirectory(directory, console)
+    experiment, recipe = order.experiment, order.experiment.recipe
+    place = RunDirectory(directory, console, recipe.classes)
     place.open(order.identity(), resume=resume, overwrite=overwrite)
-    run = _Run(order, place)
-    results = run.results()
+
+    # Learn, from training problems: an algorithm, and the best parameters of some baselines.
+    learned = load(order.weights) if order.pretrained else _learned(order, "learn", recipe.learned[order.how], place)
+    tuned = {name: _learned(order, f"tuning of {name}", tune, place) for name, tune in recipe.tuned.items()}
+
+    # Prior, from prior problems: candidates around the learned algorithm, their weights, and λ.
+    prior, prior_draws = _prior(order, learned, place)
+
+    # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
+    plan = plan_for(experiment, prior.weights, prior.lam, prior_draws)
+    place.fix(plan)
+
+    # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
+    values, posterior_draw = _measured(order, "posterior", prior.stack, Role.posterior, plan, place)
+    posterior = posterior_on(prior.weighed, values[WEIGHED_BY], cap=caps_of(experiment)[WEIGHED_BY])
+    index, deployed = mode(posterior.stack)
+
+    # Certify the posterior on its problems, and the deployed algorithm on held-out problems or, if the plan says so, by
+    # Occam on the problems that it was chosen on.
+    budget, weights = plan.budget(), (posterior.stack.weights, prior.weights)
+    tables = {name: each.mean(axis=-1).T for name, each in values.items()}
+    of_posterior = plan.certify_posterior(tables, *weights, posterior_draw, budget=budget)
+    if plan.deployed_on == Role.held_out.text:
+        held_out, held_out_draw = _measured(order, "certify", deployed, Role.held_out, plan, place)
+        of_deployed = plan.with_draw(posterior_draw).certify(held_out, held_out_draw, budget=budget)
+    else:
+        chosen = {name: table[:, index] for name, table in tables.items()}
+        of_deployed = plan.certify(chosen, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
+    together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
+    references = plan.references(tables, *weights, posterior_draw)
+    certificates = Certified(together, references, len(prior.stack))
+
+    # Test: the deployed algorithm and the baselines, on problems that nothing else has seen.
+    algorithms = {"learned": deployed, **experiment.baselines, **tuned}
+    examined = examine(experiment, algorithms, order.seed, place)
+
+    # Write: the summary comes last, so that a directory with a summary is complete.
+    results = summarize(order, deployed, certificates, examined, place.seconds, plan=plan.fingerprint)
     origin = dict(results.summary.provenance)
-    save(directory / "algorithm.eqx", run.deployed, origin)
-    run.prior.save(directory / "prior.eqx", origin)
+    save(directory / f"algorithm{SUFFIX}", deployed, origin)
+    prior.save(directory / f"prior{SUFFIX}", origin)
     draw_all(results, directory)
     write_report(results, directory)
     results.save(directory)
@@ -82,128 +138,63 @@ def carry_out(
     return results
 
 
-class _Run:
-    """The stages, each of which asks for those before it."""
+def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> Algorithm:
+    """An algorithm that is learned, or a baseline that is tuned, in a stage of its own."""
+    effort, checkpoint = order.experiment.recipe.effort, place.file(stage, ".checkpoint")
+    lesson = Lesson(order.experiment, order.seed, effort, checkpoint, progress=True)
+    return place.algorithm(stage, lambda: learn(lesson))
 
-    def __init__(self, order: Order, place: RunDirectory):
-        self.order, self.place = order, place
-        self.experiment = order.experiment
 
-    def key(self, purpose: int) -> Key[Array, ""]:
-        return jax.random.fold_in(jax.random.fold_in(jax.random.key(self.order.seed), 0x2BAD), purpose)
+def _prior(order: Order, learned: Algorithm, place: RunDirectory) -> tuple[WeightedPrior, tuple[Draw, ...]]:
+    """The prior, and the draws that it was made from; a prior that ships with loa needs none."""
+    shipped = shipped_prior(order.weights) if order.pretrained else None
+    if shipped is not None:
+        return shipped, ()
+    problems = order.experiment.draw(Role.prior, order.seed, optimal_losses=True)
 
-    def lesson(self, stage: str) -> Lesson:
-        checkpoint = self.place.file(stage, ".checkpoint")
-        return Lesson(self.experiment, self.order.seed, self.experiment.effort, checkpoint, progress=True)
+    def sample() -> WeightedPrior:
+        return sample_prior(order.experiment, learned, problems, _key(order.seed, 2), place.evaluations)
 
-    def problems(self, role: str) -> Any:
-        """The problems of a role: as many as the plan says, or for what comes before it the experiment."""
-        size = None if role == "prior" else self.plan.sizes[role]
-        return self.experiment.draw(role, self.order.seed, size, optimal_losses=True)
+    def read(path: Path) -> WeightedPrior:
+        return WeightedPrior.load(path, place.classes)
 
-    def drawn(self, role: str) -> Draw:
-        """What the plan remembers of the problems of a role."""
-        return Draw.of(self.problems(role), role, finite=self.experiment.problem_class.finite)
+    prior = place.kept("prior", SUFFIX, sample, WeightedPrior.save, read)
+    return prior, (_draw_of(order, problems, Role.prior),)
 
-    def measured(self, algorithm: Algorithm | Stack, role: str) -> dict[str, Any]:
-        """Values by functional on the problems of a role, and whether these were solved.
 
-        Every role has its own randomness, so that what was chosen on one is independent of what happens on another.
-        """
+def _measured(
+    order: Order, stage: str, algorithm: Algorithm | Stack, role: Role, plan: Plan, place: RunDirectory
+) -> tuple[dict[str, np.ndarray], Draw]:
+    """Values by functional on the problems of a role, whether these were solved, and what is remembered of them.
+
+    The problems are drawn here, as many as the plan says. Every role has its own randomness, so that what was chosen on
+    one is independent of what happens on another.
+    """
+    experiment = order.experiment
+    problems = experiment.draw(role, order.seed, plan.sizes[role.text], optimal_losses=True)
+
+    def measure() -> dict[str, Any]:
         performance = evaluate(
             algorithm,
-            self.experiment.problem_class,
-            self.problems(role),
-            criterion=self.experiment.criterion,
-            horizon=self.experiment.horizon,
-            key=jax.random.fold_in(self.key(1), ROLES.index(role)),
-            functionals=certified(self.experiment),
-            checkpoints=self.place.evaluations,
+            experiment.problem_class,
+            problems,
+            criterion=experiment.criterion,
+            horizon=experiment.horizon,
+            key=jax.random.fold_in(_key(order.seed, 1), int(role)),
+            functionals=certified(experiment),
+            checkpoints=place.evaluations,
             progress=True,
         )
         return {**performance.values, "solved": performance.outcome == "solved"}
 
-    @cached_property
-    def learned(self) -> Algorithm:
-        """The algorithm before its neighbours are looked at."""
-        if self.order.pretrained:
-            return load(self.order.weights)
-        return self.place.algorithm("learn", lambda: self.experiment.learned[self.order.how](self.lesson("learn")))
+    return place.arrays(stage, measure), _draw_of(order, problems, role)
 
-    @cached_property
-    def tuned(self) -> dict[str, Algorithm]:
-        """Baselines with their best parameters."""
 
-        def tuned(stage: str, tune: Learn) -> Algorithm:
-            return self.place.algorithm(stage, lambda: tune(self.lesson(stage)))
+def _draw_of(order: Order, problems: Any, role: Role) -> Draw:
+    """What the plan and the certificates remember of the problems of a role."""
+    return Draw.of(problems, role.text, finite=order.experiment.problem_class.finite)
 
-        return {name: tuned(f"tuning of {name}", tune) for name, tune in self.experiment.tuned.items()}
 
-    @cached_property
-    def shipped(self) -> WeightedPrior | None:
-        """A prior that need not be sampled, because it came with the weights."""
-        return shipped_prior(self.order.weights) if self.order.pretrained else None
-
-    @cached_property
-    def prior(self) -> WeightedPrior:
-        """Candidates around the learned algorithm. All that is certified later is fixed with them."""
-        learned = self.learned
-
-        def sample() -> WeightedPrior:
-            return sample_prior(self.experiment, learned, self.problems("prior"), self.key(2), self.place.evaluations)
-
-        return self.shipped or self.place.kept("prior", ".eqx", sample, WeightedPrior.save, WeightedPrior.load)
-
-    @cached_property
-    def posterior_values(self) -> dict[str, np.ndarray]:
-        """All candidates on all posterior problems, (problem, candidate)."""
-        stack = self.prior.stack
-        values = self.place.arrays("posterior", lambda: self.measured(stack, "posterior"))
-        return {name: value.mean(axis=-1).T for name, value in values.items()}
-
-    @cached_property
-    def posterior(self) -> np.ndarray:
-        """The Gibbs posterior in closed form."""
-        times, lam = self.posterior_values["stopping_time"], self.prior.lam["stopping_time"]
-        return gibbs_posterior(times, self.prior.weights, lam, caps_of(self.experiment)["stopping_time"])
-
-    @cached_property
-    def mode(self) -> int:
-        return int(np.argmax(self.posterior))
-
-    @cached_property
-    def deployed(self) -> Algorithm:
-        """The mode of the posterior."""
-        return self.prior.stack[self.mode]
-
-    @cached_property
-    def plan(self) -> Plan:
-        """All that will be certified, fixed when nothing but the prior problems has been seen."""
-        draws = () if self.shipped else (self.drawn("prior"),)
-        return plan_for(self.experiment, self.prior.weights, self.prior.lam, draws)
-
-    def certificates(self) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
-        """Those that hold together; and the paper's and the classical bounds on the same data."""
-        plan, budget = self.plan, self.plan.budget()
-        values, distributions = self.posterior_values, (self.posterior, self.prior.weights)
-        posterior = self.drawn("posterior")
-        of_posterior = plan.certify_posterior(values, *distributions, posterior, budget=budget)
-        together = dict(zip(plan.posterior_goals, of_posterior, strict=True))
-        together |= zip(plan.goals, self._of_deployed(plan.with_draw(posterior), posterior, budget), strict=True)
-        return together, plan.references(values, *distributions, posterior)
-
-    def _of_deployed(self, plan: Plan, posterior: Draw, budget: Budget) -> tuple[Certificate, ...]:
-        """On held-out problems or, if the plan says so, by Occam on the problems that it was chosen on."""
-        deployed = self.deployed
-        if plan.deployed_on == "posterior":
-            values = {name: table[:, self.mode] for name, table in self.posterior_values.items()}
-            return plan.certify(values, posterior, prior_mass=float(self.prior.weights[self.mode]), budget=budget)
-        values = self.place.arrays("certify", lambda: self.measured(deployed, "held-out"))
-        return plan.certify(values, self.drawn("held-out"), budget=budget)
-
-    def results(self) -> Results:
-        together, references = self.certificates()
-        certified = Certified(together, references, len(self.prior.stack))
-        algorithms = {"learned": self.deployed, **self.experiment.baselines, **self.tuned}
-        examined = examine(self.experiment, algorithms, self.order.seed, self.place)
-        return summarize(self.order, self.deployed, certified, examined, self.place.seconds)
+def _key(seed: int, purpose: int) -> Key[Array, ""]:
+    """A random key that no draw of problems has."""
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 0x2BAD), purpose)

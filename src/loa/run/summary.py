@@ -64,7 +64,7 @@ def summarize(
     family = learned.family or type(deployed).__name__
     summary = RunSummary(
         experiment=experiment.name,
-        title=experiment.title,
+        title=experiment.presentation.title,
         preset=order.preset,
         pretrained=order.pretrained,
         seed=order.seed,
@@ -79,9 +79,9 @@ def summarize(
         baselines=described,
         certificates=_certificates(certified, examined.by_algorithm["learned"]),
         candidates=certified.candidates,
-        published={name: dict(numbers) for name, numbers in experiment.published.items()},
+        published={name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
         more_tests={name: _described(values, names, family) for name, values in examined.more_tests.items()},
-        notes=tuple(experiment.notes),
+        notes=tuple(experiment.presentation.notes),
         plan=plan,
         seconds=_seconds(seconds),
         provenance=provenance(order),
@@ -159,7 +159,7 @@ def _data(examined: Examined, names: list[str], certified: Certified, order: Ord
         data["features"] = (("problem", "feature"), np.stack(list(examined.features.values()), axis=1).astype(float))
     attributes: dict[str, Any] = {
         "horizon": order.experiment.horizon,
-        "gap_problems": min(order.experiment.shown, order.experiment.sizes["test"]),
+        "gap_problems": min(order.experiment.presentation.shown, order.experiment.sizes["test"]),
     }
     times = [each for each in certified.together.values() if each.functional == "stopping_time" and each.band]
     for distribution in times[:1]:

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment, Lesson
+from ..problems.role import Role
 from ..statistics.measures import cvar, mean, quantile
 from ..statistics.timing import best_in_turn
 from ..storage.provenance import commit, versions
@@ -21,17 +22,26 @@ from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import OracleCalls, StoppingTime
 
 TIMING = 30.0
-"""Seconds for timing the algorithms in turn, about."""
+"""About how many seconds are spent on timing the algorithms in turn."""
 
 FIRST = 5
-"""Of so many test problems the stopping times themselves are noted, so that anyone can check them."""
+"""The stopping times on this many test problems are noted, so that anyone can check them."""
 
 
-def school(lesson: Lesson, how: str, path: Path, console: Console) -> None:
-    """All of it. Nothing of the test problems is seen before learning has ended."""
+def train_experiment(lesson: Lesson, how: str, path: Path, console: Console) -> None:
+    """Learn an algorithm, measure it and the baselines on test problems, and save it with its provenance.
+
+    The test problems are drawn only after learning has ended.
+
+    Arguments:
+        lesson: the experiment, with seed, effort and checkpoints.
+        how: which of the experiment's recipes for learning to follow.
+        path: the file for the algorithm.
+        console: for progress and results.
+    """
     experiment = lesson.experiment
     started = time.perf_counter()
-    algorithm = _rounded(experiment.learned[how](lesson))
+    algorithm = _rounded(experiment.recipe.learned[how](lesson))
     seconds = time.perf_counter() - started
     console.print(f"learned {type(algorithm).__name__} in {seconds:.0f} s")
     provenance = _provenance(lesson, how, seconds)
@@ -65,7 +75,7 @@ def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
 
 def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, Any]]:
     """Stopping times, oracle calls and wall-clock of algorithms on the test problems."""
-    problems = experiment.draw("test", seed)
+    problems = experiment.draw(Role.test, seed)
     performances = {name: _performance(experiment, algorithm, problems) for name, algorithm in algorithms.items()}
     again = {
         name: lambda algorithm=algorithm: _performance(experiment, algorithm, problems).seconds
@@ -102,5 +112,5 @@ def _numbers(performance: Performance, seconds: float) -> dict[str, Any]:
 
 
 def _rounded(algorithm: Algorithm) -> Algorithm:
-    """In single precision, which is as good and half as large."""
+    """The algorithm in single precision, which is as good and half as large."""
     return jax.tree.map(lambda leaf: leaf.astype("float32") if eqx.is_inexact_array(leaf) else leaf, algorithm)

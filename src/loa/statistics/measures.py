@@ -13,7 +13,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
-from ..algorithms.algorithm import as_distribution
+from ..algorithms.weights import as_distribution
+from . import quantiles
+from .proportions import check_fraction, lower_limit, upper_limit
 
 Values = Float[np.ndarray, "problem replicate"]
 
@@ -53,7 +55,7 @@ class Summary(NamedTuple):
 
 
 def summary(values: Any, *, confidence: float = 0.95) -> Summary:
-    """Mean, median, 95 % quantile and 95 % CVaR."""
+    """Mean, median, 95% quantile and 95% CVaR."""
     return Summary(
         mean(values, confidence=confidence),
         quantile(values, 0.5, confidence=confidence),
@@ -98,9 +100,9 @@ def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate
     The interval is between order statistics: exact without replicates, infinite where there are too few problems.
     """
     values = _checked(values, confidence)
-    _check_level(level)
+    check_fraction("level", level)
     ordered = np.sort(values, axis=None)
-    value = ordered[_rank(ordered.size, level) - 1]
+    value = quantiles.quantile(ordered, level)
     lowest, highest = _levels_around(values, value, level, confidence)
     low = -np.inf if lowest < 1 else ordered[lowest - 1]
     high = np.inf if highest > ordered.size else ordered[highest - 1]
@@ -114,11 +116,10 @@ def cvar(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
     says while fewer than about a hundred problems lie beyond the quantile.
     """
     values = _checked(values, confidence)
-    _check_level(level)
-    threshold = float(quantile(values, level, confidence=confidence))
+    check_fraction("level", level)
     if not np.isfinite(values).all():
         return Estimate(np.inf, np.inf, np.inf, confidence)
-    return _average(threshold + np.maximum(values - threshold, 0.0) / (1.0 - level), confidence)
+    return _average(quantiles.beyond_quantile(values, level), confidence)
 
 
 def performance(values: Any, weights: Any, *, confidence: float = 0.95) -> Estimate:
@@ -146,14 +147,8 @@ def _checked(values: Any, confidence: float) -> Values:
         raise ValueError(f"values must be (problem,) or (problem, replicate) and not empty, got shape {values.shape}.")
     if np.isnan(values).any():
         raise ValueError("values must not be NaN: an unsolved or diverged problem counts at the cap, or as infinity.")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}.")
+    check_fraction("confidence", confidence)
     return values
-
-
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}.")
 
 
 def _average(values: Values, confidence: float) -> Estimate:
@@ -184,15 +179,8 @@ def _share(hits: Values, confidence: float) -> Estimate:
 
 def _clopper_pearson(successes: float, trials: int, confidence: float) -> tuple[float, float]:
     """The exact interval for a probability."""
-    alpha = 1 - confidence
-    low = special.betaincinv(successes, trials - successes + 1, alpha / 2) if successes > 0 else 0.0
-    high = special.betaincinv(successes + 1, trials - successes, 1 - alpha / 2) if successes < trials else 1.0
-    return low, high
-
-
-def _rank(count: int, level: float) -> int:
-    """The smallest k with k / count ≥ level, forgiving the rounding of level · count."""
-    return max(1, int(np.ceil(level * count * (1 - 4 * np.finfo(float).eps))))
+    tail = (1 - confidence) / 2
+    return float(lower_limit(successes, trials, tail)), float(upper_limit(successes, trials, tail))
 
 
 def _levels_around(values: Values, value: float, level: float, confidence: float) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Checkpoints: long work that is killed goes on where it was, to the same result."""
+"""Checkpoints: long work that was killed resumes from a file, to the same result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,26 @@ import numpy as np
 
 from .files import write_whole
 
+DIGEST = 32
+"""Bytes of the checksum with which a checkpoint begins."""
+
+
+class UnusableCheckpoint(ValueError):
+    """The file is damaged, or is the checkpoint of other work."""
+
 
 class Checkpoint:
-    """A file that holds all that changes while something is computed, with a note of what JSON can hold.
+    """A file that holds everything that changes during a computation, and a note that JSON can represent.
 
-    It knows what it belongs to by a fingerprint of everything that determines the result, and refuses another's.
+    The file begins with a checksum of all that follows: a line of JSON with the note and the identity, a fingerprint of
+    everything that determines the result; then the arrays. A file that is damaged or has another identity is refused.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "example.checkpoint"
+    >>> checkpoint = Checkpoint(path, fingerprint("example", 3))
+    >>> checkpoint.save(np.arange(3), {"step": 7})
+    >>> checkpoint.load(lambda note: np.zeros(3, int))
+    (array([0, 1, 2]), {'step': 7})
     """
 
     def __init__(self, path: Path | str, identity: str):
@@ -32,32 +48,52 @@ class Checkpoint:
         return self.path.exists()
 
     def save(self, tree: Any, note: dict[str, Any]) -> None:
+        """Replace the content of the file."""
         header = {"identity": self.identity, "note": note}
 
         def write(temporary: Path) -> None:
-            with temporary.open("wb") as file:
-                file.write(json.dumps(header).encode() + b"\n")
+            with temporary.open("w+b") as file:
+                file.write(bytes(DIGEST) + json.dumps(header).encode() + b"\n")
                 eqx.tree_serialise_leaves(file, _plain(tree))
+                digest = _digest(file)
+                file.seek(0)
+                file.write(digest)
 
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.path, write)
 
     def load(self, like: Callable[[dict[str, Any]], Any]) -> tuple[Any, dict[str, Any]]:
-        """What was saved, in the form that `like` gives for its note, and the note."""
+        """What was saved and its note; `like` gives, for a note, a tree of the same shapes and types.
+
+        Raises `UnusableCheckpoint` if the file is damaged or is the checkpoint of other work.
+        """
+        damaged = UnusableCheckpoint(f"{self.path} is not a whole checkpoint: delete it to start from the beginning.")
         with self.path.open("rb") as file:
+            if file.read(DIGEST) != _digest(file):
+                raise damaged
+            file.seek(DIGEST)
             try:
                 header = json.loads(file.readline())
                 identity, note = header["identity"], header["note"]
             except (ValueError, TypeError, KeyError):
-                raise ValueError(f"{self.path} is not a whole checkpoint: delete it to begin anew.") from None
+                raise damaged from None
             if identity != self.identity:
-                raise ValueError(
+                raise UnusableCheckpoint(
                     f"{self.path} is the checkpoint of another run (another algorithm, other settings, problems, key "
-                    "or first parameters): choose another file, or delete it to begin anew."
+                    "or first parameters): choose another file, or delete it to start from the beginning."
                 )
             form = like(note)
-            plain = eqx.tree_deserialise_leaves(file, _plain(form))
+            try:
+                plain = eqx.tree_deserialise_leaves(file, _plain(form))
+            except (ValueError, TypeError, RuntimeError, EOFError):
+                raise damaged from None
             return jax.tree.map(_like, plain, form), note
+
+
+def _digest(file: BufferedReader | BufferedRandom) -> bytes:
+    """The checksum of everything after the place where the checksum is kept."""
+    file.seek(DIGEST)
+    return hashlib.file_digest(file, "sha256").digest()
 
 
 def recognizable(program: str) -> bool:

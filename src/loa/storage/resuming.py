@@ -1,28 +1,30 @@
-"""Evaluations that were interrupted: what they had so far, in a directory, for the same ones to go on from."""
+"""Evaluations that resume: their progress is saved in a directory, where the same evaluation finds it again."""
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .checkpoint import Checkpoint
+from .checkpoint import Checkpoint, UnusableCheckpoint
 
 EVERY = 20.0
-"""Seconds between two checkpoints, and so how much work of an evaluation is lost at most."""
+"""Seconds between two checkpoints, which bounds how much work of an evaluation can be lost."""
 
 SHORT = 5.0
-"""Seconds of work that are not worth a file when an evaluation ends."""
+"""When an evaluation ends, its results are saved only if more seconds than these passed since the last checkpoint."""
 
 
-class Unfinished:
-    """The checkpoint of one job, in a file that is named by the fingerprint of the job.
+class EvaluationCheckpoint:
+    """The checkpoint of one job, in a file named by the fingerprint of the job.
 
-    So jobs of any number can share a directory, and what another job left there is not even looked at. The fingerprint
-    takes a second, and is not made for a job that has nothing to read and ends before anything is written. Of a job
-    that cannot be recognized nothing is kept.
+    Any number of jobs can therefore share a directory, and each reads only its own file. Computing the fingerprint
+    takes a second; it is skipped for a job that has nothing to read and ends before anything is written. Jobs that
+    cannot be fingerprinted are not saved. A damaged file is ignored with a warning, and the job starts from the
+    beginning.
     """
 
     def __init__(self, directory: Path, identity: Callable[[], str | None]):
@@ -36,14 +38,21 @@ class Unfinished:
         return None if identity is None else Checkpoint(self.directory / f"{identity}.checkpoint", identity)
 
     def load(self, empty: Callable[[int], Any]) -> tuple[Any, float] | None:
-        """Progress of the job and seconds spent on it, if there are any; `empty` gives the form for so many slots."""
+        """The progress of the job and the seconds spent on it, if it was saved; `empty` gives the form for a width."""
         if not self.directory.is_dir() or self._checkpoint is None or not self._checkpoint.exists:
             return None
-        progress, note = self._checkpoint.load(lambda note: empty(note["width"]))
+        try:
+            progress, note = self._checkpoint.load(lambda note: empty(note["width"]))
+        except UnusableCheckpoint:
+            warnings.warn(
+                f"{self._checkpoint.path} is damaged and was ignored: the evaluation starts from the beginning.",
+                stacklevel=2,
+            )
+            return None
         return progress, note["seconds"]
 
     def save(self, progress: Any, width: int, seconds: float, finished: bool) -> None:
-        """Keep the progress, if it is time to do so."""
+        """Save the progress if enough time has passed since it was last saved."""
         if time.monotonic() - self._saved < (SHORT if finished else EVERY):
             return
         if self._checkpoint is not None:

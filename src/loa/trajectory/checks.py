@@ -17,10 +17,10 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
-from .functionals import End, Functional, Indicator, Record
+from .functionals import End, Functional, Indicator
 from .jaxprs import SHARED_OUT, largest_array, num_bytes, waiting
 from .job import Job
-from .kernels import initial, transition
+from .walk import Walk, start_key, trajectory_key
 
 
 def check_arguments(
@@ -132,17 +132,25 @@ def _check_problem_class(job: Job) -> None:
         ) from error
     if not (eqx.is_inexact_array(loss) and loss.shape == ()):
         raise ValueError(f"{name}.loss must return a floating-point scalar, but at the start it is {_show(loss)}.")
-    if _overrides(problem_class, "prox") and not (
-        _overrides(problem_class, "smooth") or _overrides(problem_class, "gradient")
-    ):
+    if problem_class.has("prox") and not (problem_class.has("smooth") or problem_class.has("gradient")):
         raise TypeError(f"{name} has a prox: define also `def smooth(self, x, problem)`, the loss without that part.")
-    if _overrides(problem_class, "value_and_gradient") and not _overrides(problem_class, "gradient"):
+    if problem_class.has("value_and_gradient") and not problem_class.has("gradient"):
         raise TypeError(f"{name} has its own value_and_gradient: define also `def gradient(self, x, problem)`.")
-    gradient = problem_class.gradient(x0, problem)
-    if gradient.shape != x0.shape:
+    gradient = _gradient(problem_class, x0, problem)
+    if gradient is not None and gradient.shape != x0.shape:
         raise ValueError(
             f"{name}.start returns a point of shape {x0.shape}, but {name}.gradient there has shape {gradient.shape}."
         )
+
+
+def _gradient(problem_class: ProblemClass, x: Array, problem: Any) -> Array | None:
+    """The gradient, or None where JAX cannot differentiate the loss: an algorithm may ask for values only."""
+    try:
+        return problem_class.gradient(x, problem)
+    except (NotImplementedError, TypeError, ValueError):
+        if problem_class.has("gradient") or problem_class.has("smooth"):
+            raise
+        return None
 
 
 def _start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> Array:
@@ -156,8 +164,9 @@ def _check_algorithm(job: Job) -> None:
     algorithm, problem = _first_algorithm(job), _first_problem(job)
     name = type(algorithm).__name__
     x0 = _start(job.problem_class, problem, job.key)
-    state, _ = initial(algorithm, job.problem_class, problem, job.key)
-    after = transition(algorithm, job.problem_class, problem, state, job.key)
+    walk = Walk(algorithm, job.problem_class, problem)
+    begun = walk.begin(job.key)
+    state, after = begun.state, walk.step(begun, job.key).state
     if jax.tree.map(_show, state) != jax.tree.map(_show, after):
         raise ValueError(
             f"{name}.step must return a state like the one it was given: {jax.tree.map(_show, state)}, "
@@ -169,10 +178,9 @@ def _check_algorithm(job: Job) -> None:
 
 
 def _check_functionals(job: Job) -> None:
-    algorithm, problem = _first_algorithm(job), _first_problem(job)
-    state, calls = initial(algorithm, job.problem_class, problem, job.key)
+    walk = Walk(_first_algorithm(job), job.problem_class, _first_problem(job))
+    record = walk.record(walk.begin(job.key))
     zero, yes = jnp.zeros((), jnp.int32), jnp.asarray(True)
-    record = Record(zero, algorithm.iterate(state), state, problem, job.problem_class, calls)
     for functional in job.functionals:
         name = f"{type(functional).__name__} {functional.name!r}"
         carry = jax.tree.map(jnp.asarray, functional.init(record))
@@ -202,10 +210,6 @@ def _first_algorithm(job: Job) -> Algorithm:
     return first if job.common is None else eqx.combine(first, job.common)
 
 
-def _overrides(problem_class: ProblemClass, method: str) -> bool:
-    return getattr(type(problem_class), method) is not getattr(ProblemClass, method)
-
-
 def _show(value: Any) -> str:
     """Type and shape in short, such as float64[200]."""
     return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else repr(value)
@@ -219,7 +223,7 @@ def uses_loss_gap(functional: Functional) -> bool:
 
 def _warn_of_unknown_optimum(job: Job) -> None:
     asking = [functional.name for functional in job.functionals if uses_loss_gap(functional)]
-    if asking and not _overrides(job.problem_class, "optimal_loss"):
+    if asking and not job.problem_class.has("optimal_loss"):
         name = type(job.problem_class).__name__
         warnings.warn(
             f"{', '.join(asking)} measures the loss above its minimum, which {name} does not state, so 0 is taken: "
@@ -248,5 +252,5 @@ def warn_of_precision(job: Job) -> None:
 @eqx.filter_jit
 def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
     problem = _first_problem(job)
-    x0 = jnp.asarray(job.problem_class.start(problem, job.key))
+    x0 = jnp.asarray(job.problem_class.start(problem, start_key(trajectory_key(job.key, job.indices[0]))))
     return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]

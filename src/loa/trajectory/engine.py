@@ -1,9 +1,9 @@
-"""The engine: many trajectories at once, paying only for the steps they take.
+"""The engine: run many trajectories in parallel, and pay only for the steps that they take.
 
-A fixed number of slots each hold one trajectory in flight. When enough of them have ended, their results are written
-down and the slots are refilled from the queue of waiting trajectories, all inside one compiled loop. When the queue
-is empty and most slots have ended, the others move on to fewer slots. Memory depends on the number of slots, not on
-the horizon; results depend on neither, because each trajectory has its own key.
+Each of a fixed number of slots holds one running trajectory. When enough of them have ended, their results are
+recorded and the slots are refilled from the queue of waiting trajectories, all inside one compiled loop. When the queue
+is empty and most slots are idle, the remaining trajectories move to fewer slots. Memory depends on the number of slots,
+not on the horizon; results depend on neither, because each trajectory has its own key.
 """
 
 from __future__ import annotations
@@ -20,26 +20,31 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from ..storage.resuming import Unfinished
+from ..storage.resuming import EvaluationCheckpoint
 from .job import Job, Outcome, Slot, where
 
 SECONDS_PER_CALL = 0.5
 """How long the compiled loop runs before control returns to Python, for progress and interruption."""
 
 PATIENCE = 1e9
-"""Bytes of idle slots swept over before the engine changes to fewer slots, which costs a compilation.
+"""Bytes of idle slots that are processed before the engine changes to fewer slots, which costs a compilation.
 
-Less than what could be swept over while compiling. A count, not a clock, so that the same key gives the same bits.
+This is less than what could be processed while compiling. It is a count rather than a time, so that the same key gives
+the same bits.
 """
 
 SMALL_SLOT = 2**18
-"""Bytes of a slot up to which sums are not split. XLA splits those of more than 32 numbers on CPUs, for accuracy. This
-takes longer than a sum of a few hundred itself: a tenth of the time of FISTA on LASSO, a quarter of L-BFGS on networks.
+"""Bytes of a slot up to which sums are not split. On CPUs, XLA splits sums of more than 32 numbers for accuracy. For a
+few hundred numbers this takes longer than the sum: a tenth of the time of FISTA on LASSO, and a quarter of L-BFGS on
+networks.
 """
+
+UNSPLIT_SUMS = {"xla_disable_hlo_passes": "tree_reduction_rewriter"}
+"""Options with which XLA does not split sums. An unknown pass would be ignored silently; a test checks this one."""
 
 
 class Progress(NamedTuple):
-    """What changes while a job runs: trajectories in flight, the next one waiting, results so far, waste so far."""
+    """What changes while a job runs: running trajectories, the next one in the queue, results and idle work so far."""
 
     slots: Slot
     next: Any
@@ -54,16 +59,17 @@ def run(
     report: Callable[[int], None] = lambda done: None,
     checkpoints: Path | None = None,
 ) -> tuple[Outcome, float]:
-    """Run every trajectory of a job to its end, in at most `width` slots; results are indexed by item.
+    """Run every trajectory of a job to its end, in at most `width` slots.
 
-    Also the seconds it took, without compilation. `report` is called about twice a second with the number of
-    trajectories that have ended. A job that was interrupted goes on from what it left in the directory `checkpoints`.
+    Returns the results, indexed by item, and the seconds that they took without compilation. `report` is called about
+    twice a second with the number of trajectories that have ended. A job that was interrupted resumes from its files in
+    the directory `checkpoints`.
     """
     width = _whole_batches(min(width, job.size))
     patience = np.float32(PATIENCE / slot_bytes)
     loop = _run_small if slot_bytes <= SMALL_SLOT else _run
     progress, seconds = _nothing_yet(job, width), 0.0
-    kept = None if checkpoints is None else Unfinished(checkpoints, job.identity)
+    kept = None if checkpoints is None else EvaluationCheckpoint(checkpoints, job.identity)
     if kept and (found := kept.load(lambda width: _nothing_yet(job, width))):
         progress, seconds = found
         width = progress.slots.item.shape[0]
@@ -89,14 +95,14 @@ def run(
 
 
 def _compiled(loop: Callable[..., Progress], job: Job, progress: Progress, patience: Any) -> Progress:
-    """The same progress, after the loop for this number of slots has been compiled by running it for no step."""
+    """The same progress, after compiling the loop for this number of slots by running it for zero steps."""
     return jax.block_until_ready(loop(job, progress, np.int32(0), patience))
 
 
 def _nothing_yet(job: Job, width: int) -> Progress:
-    """Slots that hold nothing, and room for the results.
+    """Empty slots, and room for the results.
 
-    On the device of the job: from elsewhere, the loop would be compiled for them, and again for what it makes of them.
+    They are on the device of the job. Otherwise the loop would be compiled once for them and again for its own outputs.
     """
     slots, outcomes = _forms(job, width)
     empty = jax.tree.map(lambda leaf: _zeros(job, leaf.shape, leaf.dtype), slots)
@@ -108,7 +114,7 @@ def _nothing_yet(job: Job, width: int) -> Progress:
 
 @eqx.filter_jit
 def _forms(job: Job, width: int) -> tuple[Any, Any]:
-    """Shapes and types of slots and outcomes. Under `jit` only so that they are worked out once."""
+    """Shapes and types of slots and outcomes. `jit` only serves to compute them once."""
     slots = jax.eval_shape(jax.vmap(job.begin), jnp.zeros(width, jnp.int32))
     return slots, jax.eval_shape(jax.vmap(job.outcome), slots)
 
@@ -120,7 +126,7 @@ def _zeros(job: Job, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _narrow(progress: Progress, active: np.ndarray, width: int) -> Progress:
-    """Move the trajectories still in flight to fewer slots."""
+    """Move the trajectories that are still running to fewer slots."""
     kept = np.argsort(~active, stable=True)[:width]
     slots = jax.tree.map(lambda leaf: leaf[kept], progress.slots)
     return progress._replace(slots=slots, idle=jax.device_put(np.float32(0), progress.idle.sharding))
@@ -179,27 +185,27 @@ _run = eqx.filter_jit(_advance_all, donate="all-except-first")
 _run_small = eqx.filter_jit(
     _advance_all,
     donate="all-except-first",
-    compiler_options={"xla_disable_hlo_passes": "tree_reduction_rewriter"},  # pyright: ignore[reportCallIssue]
+    compiler_options=UNSPLIT_SUMS,  # pyright: ignore[reportCallIssue]
 )
 
 
 def _batch(width: int) -> int:
-    """How many slots are refilled at once."""
+    """The number of slots that are refilled together."""
     return max(1, width // 8)
 
 
 def _whole_batches(width: int) -> int:
-    """The largest width up to this one that is filled by whole batches, so that no slot is ever empty."""
+    """The largest multiple of a batch that is not larger than this width, so that no slot is ever empty."""
     return width - width % _batch(width)
 
 
 def _roomy(active: Any, width: int) -> Any:
-    """Whether half of the slots would do."""
+    """Whether half of the slots would be enough."""
     return 2 * active <= width
 
 
 def _write_down(job: Job, outcomes: Outcome, slots: Slot) -> Outcome:
-    """Note the results of the slots whose trajectories have ended."""
+    """Record the results of the slots whose trajectories have ended."""
     items = jnp.where(slots.active, job.size, slots.item)
     new = jax.vmap(job.outcome)(slots)
     return jax.tree.map(lambda room, value: room.at[items].set(value, mode="drop"), outcomes, new)

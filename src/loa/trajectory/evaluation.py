@@ -1,4 +1,4 @@
-"""Evaluate an algorithm on many problems: functionals of its trajectories, in one pass, in bounded memory."""
+"""Evaluate an algorithm on many problems: functionals of its trajectories, in one pass and in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Device = Any
 """A JAX device, as in `jax.devices()`."""
 
 LARGE_CANDIDATE = 2**15
-"""Bytes of parameters above which candidates of a stack are run one after the other: each would fill the cache."""
+"""Bytes of parameters above which the candidates of a stack run one after the other, as each would fill the cache."""
 
 OUTCOMES = ("solved", "exhausted", "diverged")
 
@@ -42,11 +42,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Performance:
-    """Values of functionals on every problem, with axes (problem, replicate), or (candidate, problem, replicate).
+    """The result of `loa.evaluate`: the values of all functionals on every problem.
 
-    `performance["stopping_time"]` is the array of that functional. `outcome` says how each trajectory ended:
+    `performance["stopping_time"]` is the array of that functional, with axes (problem, replicate), or (candidate,
+    problem, replicate) for a stack of algorithms with `weights`. `outcome` says how each trajectory ended:
     "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
-    is how long it took to compute all of them, without compilation.
+    is how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
+    functional and `units` what it counts; `loa.certify(performance, "stopping_time")` relies on both.
     """
 
     values: dict[str, np.ndarray]
@@ -54,6 +56,8 @@ class Performance:
     horizon: int
     weights: np.ndarray | None = None
     seconds: float = 0.0
+    caps: dict[str, float] = dataclasses.field(default_factory=dict)
+    units: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
@@ -67,18 +71,26 @@ class Performance:
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
 
     def of_candidates(self, chosen: Any) -> Performance:
-        """Of some candidates of a stack only, without weights; `chosen` is a slice, a mask or a list of indices."""
+        """The performance of some candidates of a stack, without weights.
+
+        Arguments:
+            chosen: a slice, a mask or a list of indices.
+
+        Returns:
+            The performance of these candidates.
+        """
         values = {name: value[chosen] for name, value in self.values.items()}
-        return Performance(values, self.outcome[chosen], self.horizon)
+        return Performance(values, self.outcome[chosen], self.horizon, caps=self.caps, units=self.units)
 
     @classmethod
     def joined(cls, parts: Sequence[Performance]) -> Performance:
-        """Several stacks of candidates, on the same problems, as one without weights."""
+        """Join the performances of several stacks of candidates on the same problems, without weights."""
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].values}
-        return cls(values, np.concatenate([part.outcome for part in parts]), parts[0].horizon)
+        outcome = np.concatenate([part.outcome for part in parts])
+        return cls(values, outcome, parts[0].horizon, caps=parts[0].caps, units=parts[0].units)
 
     def to_xarray(self) -> xarray.Dataset:
-        """The same as a labelled data set, ready for `to_netcdf`."""
+        """The same values as a labelled data set, which `to_netcdf` can save."""
         import xarray
 
         dims = ("candidate", "problem", "replicate")[-self.outcome.ndim :]
@@ -102,21 +114,37 @@ def evaluate(
     checkpoints: Path | str | None = None,
     progress: bool = False,
 ) -> Performance:
-    r"""Sample \(\varphi(\theta_n, \xi)\), \(\xi \sim \psi(h, \theta_n, \cdot)\), for a stack of problems.
+    r"""Run an algorithm on many problems and measure functionals of each trajectory.
+
+    For each problem \(\theta_n\) a trajectory \(\xi \sim \psi(h, \theta_n, \cdot)\) is sampled, and each functional
+    \(\varphi(\theta_n, \xi)\) is measured (section 3.4 of the paper). A trajectory ends when the criterion is met, at
+    the horizon, or when the loss is no longer finite. Trajectories are not stored.
 
     Arguments:
         algorithm: one algorithm, or a stack of them (`loa.stack`).
+        problem_class: the class of the problems.
         problems: a stack of problems, from `problem_class.draw` or your own.
         criterion: when a problem counts as solved.
-        horizon: t_max, the largest number of steps.
-        key: with the same key the same numbers come out, whatever the width and the number of devices (to rounding).
-        functionals: what to measure.
-        replicates: trajectories per problem, for random algorithms and starts.
-        width: how many trajectories are in flight at once. Chosen by itself if not given.
-        devices: where to run; problems are shared out among them. All devices of the default backend if not given.
-        checkpoints: a directory. An evaluation that takes long keeps there what it has so far, and goes on from it when
-            it is asked for again, to the same result. Any number of evaluations can share it; delete it when done.
-        progress: whether to show a bar on a terminal, and elsewhere a line every few minutes.
+        horizon: t_max ≥ 1, the largest number of steps.
+        key: a PRNG key. The same key gives the same numbers (up to rounding), whatever the width and the devices.
+        functionals: what to measure; by default the stopping time.
+        replicates: the number of trajectories per problem, for random algorithms and starts; at least 1.
+        width: the number of trajectories that run in parallel, at least 1. Chosen automatically by default.
+        devices: the devices among which problems are divided; by default all devices of the default backend.
+        checkpoints: a directory. A long evaluation saves progress there; the same call resumes, with the same result.
+            Any number of evaluations can share the directory; delete it when they are done.
+        progress: whether to show a progress bar on a terminal, or elsewhere a line every few minutes.
+
+    Returns:
+        The values of all functionals on every problem, and how each trajectory ended.
+
+    >>> import loa
+    >>> parabolas = loa.problems.RunningExample()
+    >>> problems, criterion = jnp.array([1.0, 2.0]), loa.gap_below(1e-6)
+    >>> evaluate(loa.GradientDescent(0.5), parabolas, problems, criterion=criterion, horizon=100, key=jax.random.key(0))
+    Performance(2 problems × 1 replicates; 100.0% solved, 0.0% exhausted, 0.0% diverged; stopping_time)
+    >>> _["stopping_time"].ravel().tolist()
+    [10, 1]
     """
     functionals, devices = check_arguments(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
@@ -155,7 +183,9 @@ def evaluate(
     if not stacked:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
-    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds)
+    caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
+    units = {functional.name: functional.unit for functional in functionals}
+    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds, caps, units)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -164,24 +194,25 @@ def _bytes_per_candidate(stack: Stack) -> int:
 
 
 def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: Any, options: Any) -> Performance:
-    """Evaluate a stack candidate by candidate, so that the trajectories in flight share their parameters."""
+    """Evaluate a stack candidate by candidate, so that all running trajectories share their parameters."""
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
-    outcome = np.stack([part.outcome for part in parts])
-    return Performance(values, outcome, parts[0].horizon, stack.weights, sum(part.seconds for part in parts))
+    outcome, first = np.stack([part.outcome for part in parts]), parts[0]
+    seconds = sum(part.seconds for part in parts)
+    return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units)
 
 
 def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
-    """As many slots as let a step work in the cache, which also bounds memory.
+    """The number of slots: as many as fit into the cache, which also bounds memory.
 
-    But no more than an eighth of the trajectories, so that slots are refilled several times and few stand idle while
-    the last ones run; unless these are so few that a step would be all overhead.
+    But no more than an eighth of the trajectories, so that slots are refilled several times and few of them are idle
+    while the last trajectories run; and at least 32, because the overhead of a step dominates with fewer slots.
     """
     return max(1, min(largest, working_set // slot_bytes, max(32, num_trajectories // 8)))
 
 
 def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
-    """The part of the job that each device does."""
+    """The part of the job that each device runs."""
     if not devices:
         return [job]
     parts = []
@@ -201,7 +232,7 @@ def _every(tree: Any, start: int, step: int) -> Any:
 def _run_all(
     jobs: list[Job], width: int, slot_bytes: int, checkpoints: Path | str | None, show: bool
 ) -> tuple[list[Outcome], float]:
-    """Run one job per device, each from its own thread, under one progress bar; also the seconds of the slowest."""
+    """Run one job per device, each in its own thread, under one progress bar; also returns the largest time."""
     stopped = threading.Event()
     float64 = jnp.result_type(float) == jnp.float64
     directory = None if checkpoints is None else Path(checkpoints)
@@ -214,7 +245,7 @@ def _run_all(
                 if stopped.is_set():
                     raise InterruptedError("another device was stopped")
 
-            with jax.enable_x64(float64):  # a setting that each thread has for itself
+            with jax.enable_x64(float64):  # every thread has its own setting
                 return run(jobs[number], width, slot_bytes, report, directory)
 
         with ThreadPoolExecutor(len(jobs)) as threads:

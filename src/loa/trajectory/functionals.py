@@ -2,7 +2,7 @@ r"""Performance functionals \(\varphi(\theta, \xi)\) of a problem and a trajecto
 
 A functional is a fold over the trajectory, so any number of them are computed in one pass without storing it.
 The fold sees \(s^{(0)}, s^{(1)}, \dots\) up to the stopping time, the horizon or divergence, whichever comes first;
-a functional that needs more steps than that says so by `steps`.
+a functional that needs more steps than that declares it with `steps`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Record(NamedTuple):
 
 
 class End(NamedTuple):
-    """How a trajectory ended, after `time` steps. The stopping time means something only if `solved`."""
+    """How a trajectory ended, after `time` steps. The stopping time is meaningful only if `solved`."""
 
     time: Int[Array, ""]
     solved: Bool[Array, ""]
@@ -45,27 +45,28 @@ class End(NamedTuple):
 
     @property
     def diverged(self) -> Bool[Array, ""]:
-        """Not solved before the loss became infinite or not a number: as bad as can be in every statistic."""
+        """Whether the loss became infinite or NaN before the problem was solved, which counts as the worst value."""
         return ~self.solved & ~self.finite
 
 
 class Functional(eqx.Module):
-    """A fold (init, update, result) over a trajectory, under a name.
+    """A number that measures a trajectory, computed step by step while the algorithm runs.
 
-    Tables, figures and sentences call it by its `title`, `unit` and `symbol`; override them where the name does not say
-    enough. A functional whose values are bounded says so by `largest`, or by a field `cap`, and can be certified.
+    A functional is a fold: `init` makes a carry from the first record, `update` adds one step to it, and `result` turns
+    it into the value. Tables, figures and sentences use its `title`, `unit` and `symbol`; override them if the name is
+    not enough. A functional with bounded values declares this with `largest` or a field `cap`, and can be certified.
     """
 
     name: eqx.AbstractVar[str]
 
     @property
     def title(self) -> str:
-        """What it is called at the head of a table."""
+        """Its name in the head of a table."""
         return self.name.replace("_", " ").capitalize()
 
     @property
     def unit(self) -> str:
-        """What it counts, such as "iterations"; empty if it has no unit."""
+        """Its unit, such as "iterations"; empty if it has none."""
         return ""
 
     @property
@@ -74,21 +75,21 @@ class Functional(eqx.Module):
         return ""
 
     def largest(self, horizon: int) -> float:
-        """The largest value it can have with this horizon; infinity if there is none."""
+        """The largest value that it can take with this horizon; infinity if it is unbounded."""
         return float(getattr(self, "cap", float("inf")))
 
     @property
     def steps(self) -> int:
-        """How many steps must be made even if the problem is solved before."""
+        """The number of steps to make even if the problem is solved earlier."""
         return 0
 
     @abstractmethod
     def init(self, record: Record) -> Any:
-        """What is carried along, from the record at time 0."""
+        """The first carry, made from the record at time 0."""
 
     @abstractmethod
     def update(self, carry: Any, record: Record) -> Any:
-        """What is carried along, after one more step."""
+        """The carry after one more step."""
 
     @abstractmethod
     def result(self, carry: Any, end: End) -> Scalar:
@@ -96,9 +97,13 @@ class Functional(eqx.Module):
 
 
 class StoppingTime(Functional):
-    r"""\(\tau = \inf\{t \ge 0 : x^{(t)} \in \mathcal C_\theta\}\), the number of steps to a solution (eq. 4).
+    r"""The number of steps until the problem is solved.
 
-    Truncated, \(\min(\tau, t_{\max})\), it is the horizon for a problem that is never solved; else infinity.
+    \(\tau = \inf\{t \ge 0 : x^{(t)} \in \mathcal C_\theta\}\) (eq. 4 of the paper).
+
+    Arguments:
+        truncated: whether the value for a problem that is never solved is the horizon, \(\min(\tau, t_{\max})\), or
+            infinity.
     """
 
     truncated: bool = eqx.field(static=True, kw_only=True, default=True)
@@ -127,7 +132,14 @@ class StoppingTime(Functional):
 
 
 class Gap(Functional):
-    r"""The k-step optimality gap \(v(s^{(k)}, \theta)\), whether or not the problem is solved before (eq. 3)."""
+    r"""The optimality gap after k steps, whether or not the problem is solved earlier.
+
+    \(v(s^{(k)}, \theta)\) (eq. 3 of the paper), where k is `step` ≥ 0 and v is `gap`, one of `loa.gaps` or your own.
+    Values above `cap`, and diverged trajectories, count as `cap`.
+
+    >>> Gap(100).name
+    'gap_100'
+    """
 
     step: int = eqx.field(static=True)
     gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
@@ -157,7 +169,11 @@ class Gap(Functional):
 
 
 class ConvergenceRate(Functional):
-    r"""\(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 5); 0 if none was."""
+    r"""The worst factor by which one step changes the optimality gap; 0 if no step was made.
+
+    \(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 5 of the paper).
+    Values above `cap`, and diverged trajectories, count as `cap`.
+    """
 
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
@@ -177,9 +193,10 @@ class ConvergenceRate(Functional):
 
 
 class ContractionFactor(Functional):
-    r"""\(\left(v(s^{(\tau)}, \theta) / v(s^{(0)}, \theta)\right)^{1/\tau}\), the average factor per step (eq. 6).
+    r"""The average factor by which one step changes the optimality gap.
 
-    0 when τ = 0; taken at the horizon when the problem is never solved; capped; the cap when it diverged.
+    \(\left(v(s^{(\tau)}, \theta) / v(s^{(0)}, \theta)\right)^{1/\tau}\) (eq. 6 of the paper). It is 0 if τ = 0. If the
+    problem is never solved, τ is the horizon. Values above `cap`, and diverged trajectories, count as `cap`.
     """
 
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
@@ -202,7 +219,11 @@ class ContractionFactor(Functional):
 
 
 class LargestGap(Functional):
-    r"""\(\sup_t v(s^{(t)}, \theta)\): with `Indicator`, properties that must hold all along."""
+    r"""The largest optimality gap along the trajectory.
+
+    \(\sup_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at every step.
+    Values above `cap`, and diverged trajectories, count as `cap`.
+    """
 
     gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
@@ -219,7 +240,11 @@ class LargestGap(Functional):
 
 
 class SmallestGap(Functional):
-    r"""\(\inf_t v(s^{(t)}, \theta)\): with `Indicator`, properties that must hold at least once."""
+    r"""The smallest optimality gap along the trajectory.
+
+    \(\inf_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at least once.
+    Values above `cap`, and diverged trajectories, count as `cap`.
+    """
 
     gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
@@ -236,11 +261,15 @@ class SmallestGap(Functional):
 
 
 class OracleCalls(Functional):
-    r"""Oracle complexity \(\sum_{t < \tau} c_t\): calls made until solved or, if never, until the horizon (app. E.6).
+    r"""The number of oracle calls until the problem is solved or, if it never is, until the horizon.
 
-    Counts every kind of call, or only the kinds named. Calls made by `init` belong to the total. A trajectory that
-    diverged counts as the cap; without one, the calls of its steps are continued at their average to the horizon, one
-    per step at least.
+    \(\sum_{t < \tau} c_t\) (appendix E.6 of the paper). Calls made by `init` are included. A trajectory that diverged
+    counts as the cap; without a cap, it is charged to the horizon at the average rate of its steps, at least one call
+    per step.
+
+    Arguments:
+        kinds: which calls to count: "value", "gradient", "prox", "stochastic_gradient"; by default all.
+        cap: larger values, and diverged trajectories, count as this.
     """
 
     kinds: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=Calls._fields)
@@ -274,13 +303,19 @@ class OracleCalls(Functional):
 
 
 class Indicator(Functional):
-    """1 if a trajectory has a property, else 0 (eq. 7): `predicate` of the value of another functional.
+    """1 if a trajectory has a property, and 0 otherwise (eq. 7 of the paper).
+
+    The property is a predicate of the value of any functional, including your own. For a trajectory that diverged, the
+    predicate is called with infinity.
+
+    Arguments:
+        name: the name of the property.
+        predicate: a function of the value of the functional that returns a truth value.
+        of: the functional; by default the stopping time, which is infinite if the problem is never solved.
 
     >>> fast = Indicator("fast", lambda time: time <= 50)
     >>> contracts = Indicator("contracts", lambda factor: factor < 0.98, of=ContractionFactor())
     >>> monotone = Indicator("monotone", lambda rate: rate <= 1, of=ConvergenceRate())
-
-    Any functional will do, also your own. Where a trajectory diverged, the predicate is asked of infinity.
     """
 
     name: str = eqx.field(static=True)

@@ -14,11 +14,11 @@ from jaxtyping import Array, Bool, Int, Key, UInt32
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
-from ..problems.oracle import Calls, Oracle
-from ..problems.problem_class import ProblemClass, seen_from
+from ..problems.oracle import Calls
+from ..problems.problem_class import ProblemClass
 from ..storage.checkpoint import fingerprint, recognizable
-from .functionals import End, Functional, Record
-from .kernels import initial, trajectory_key
+from .functionals import End, Functional
+from .walk import Moment, Walk, trajectory_key
 
 
 class Slot(eqx.Module):
@@ -35,6 +35,10 @@ class Slot(eqx.Module):
     stopping_time: Int[Array, ""]
     finite: Bool[Array, ""]
     active: Bool[Array, ""]
+
+    @property
+    def moment(self) -> Moment:
+        return Moment(self.time, self.state, self.calls)
 
 
 class Outcome(NamedTuple):
@@ -83,39 +87,32 @@ class Job(eqx.Module):
         algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
         key = trajectory_key(self.key, self.indices[number], replicate)
-        state, calls = initial(algorithm, self.problem_class, problem, key)
-        zero = jnp.zeros((), jnp.int32)
-        record = self.look(algorithm, state, problem, calls, zero)
+        walk = Walk(algorithm, self.problem_class, problem)
+        moment = walk.begin(key)
+        record = walk.look(moment)
         folds = tuple(functional.init(record) for functional in self.functionals)
         return Slot(
             item=jnp.asarray(item, jnp.int32),
             key_data=jax.random.key_data(key),
             algorithm=eqx.filter(own, eqx.is_array) if stacked else None,
             problem=problem,
-            state=state,
-            calls=calls,
+            state=moment.state,
+            calls=moment.calls,
             folds=folds,
-            time=zero,
+            time=moment.time,
             stopping_time=jnp.asarray(-1, jnp.int32),
             finite=jnp.asarray(True),
             active=item < self.size,
         )
 
-    def look(self, algorithm: Algorithm, state: Any, problem: Any, calls: Calls, time: Int[Array, ""]) -> Record:
-        """The record of a trajectory at this time, in which nothing is computed twice, or that the algorithm knows."""
-        x = algorithm.iterate(state)
-        problem_class = seen_from(self.problem_class, x, problem, algorithm.known(state))
-        return Record(time, x, state, problem, problem_class, calls)
-
     def advance(self, slot: Slot) -> Slot:
         """Look at the current state; if the trajectory has not ended with it, make one step.
 
-        Looking and stepping stand in one body so that what both need (the gradient, say) is computed once: the step
-        asks the class that the record remembers with, unless that is from what the algorithm knows by itself. The state
-        of a trajectory that has ended is not looked at again, so it may move on: to hold it would cost a pass over it.
+        Looking and stepping are in one body so that what both need, such as the gradient, is computed once. The state
+        of a trajectory that has ended is never used again, so it may change: to hold it would cost a pass over it.
         """
-        algorithm = self.algorithm_of(slot)
-        record = self.look(algorithm, slot.state, slot.problem, slot.calls, slot.time)
+        walk = Walk(self.algorithm_of(slot), self.problem_class, slot.problem)
+        record = walk.look(slot.moment)
         finite = jnp.isfinite(record.gap(gaps.loss))
         unsolved = slot.stopping_time < 0
         solved_now = unsolved & finite & record.gap(self.criterion)
@@ -127,16 +124,14 @@ class Job(eqx.Module):
         solved = stopping_time >= 0
         goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
 
-        seen = record.problem_class if algorithm.known(slot.state) is None else self.problem_class
-        oracle = Oracle(seen, slot.problem, slot.calls, running=slot.active & goes_on)
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
-        state = algorithm.step(oracle, slot.state, jax.random.fold_in(key, slot.time + 1))
+        after = walk.step(slot.moment, key, record=record, running=slot.active & goes_on)
         looked = (folds, stopping_time, finite)
         folds, stopping_time, finite = where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
         return dataclasses.replace(
             slot,
-            state=state,
-            calls=oracle.calls,
+            state=after.state,
+            calls=after.calls,
             folds=folds,
             time=slot.time + (slot.active & goes_on),
             stopping_time=stopping_time,

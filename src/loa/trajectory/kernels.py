@@ -1,12 +1,13 @@
 r"""Distributions of trajectories (section 3.3, appendices B and F).
 
 A probability kernel is represented by how one samples from it: a function of a key. The transition kernel γ makes
-one step, its semigroup \(\gamma^t\) makes t of them, the joint kernel Γ moves N problems at once, and ψ, the
-distribution of whole trajectories, is sampled by `trajectories`.
+one step, its semigroup \(\gamma^t\) makes t of them, the joint kernel Γ makes one on each of N problems, and ψ, the
+distribution of whole trajectories, is sampled by `trajectories`. All of them go through `loa.trajectory.walk`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -17,25 +18,8 @@ from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.gaps import Gap
-from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
-
-
-def trajectory_key(key: Key[Array, ""], problem: Any, replicate: Any) -> Key[Array, ""]:
-    """The randomness of one trajectory: a function of the indices of problem and replicate, and of nothing else.
-
-    All algorithms get the same one, so that comparisons between them are paired. The number folded in first keeps it
-    apart from what `problem_class.draw` makes of the same key.
-    """
-    return jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, 0x10A), problem), replicate)
-
-
-def initial(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> tuple[Any, Calls]:
-    r"""Sample the initial state \(s^{(0)}\) of the trajectory with this key; also the oracle calls made."""
-    oracle = Oracle(problem_class, problem)
-    x0 = jnp.asarray(problem_class.start(problem, jax.random.fold_in(key, 0)))
-    state = jax.tree.map(jnp.asarray, algorithm.init(oracle, x0))
-    return state, oracle.calls
+from .walk import Moment, Walk, step_key, trajectory_key
 
 
 def in_precision_of_problems(algorithm: Any, problem_class: ProblemClass, problems: Any) -> Any:
@@ -50,37 +34,49 @@ def in_precision(algorithm: Any, dtype: Any) -> Any:
 
 @eqx.filter_jit
 def _some_coordinate(problem_class: ProblemClass, problems: Any) -> Array:
-    """A number like those of the points. Under `jit` only so that its type is worked out once."""
+    """A number of the same type as the points. It is under `jit` only so that its type is derived once."""
     first = jax.tree.map(lambda leaf: leaf[0], problems)
     return jnp.zeros((), jnp.asarray(problem_class.start(first, jax.random.key(0))).dtype)
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
-    r"""Sample from the transition kernel \(\gamma(h, \theta, s, \cdot)\): one step of the algorithm (appendix B)."""
-    return algorithm.step(Oracle(problem_class, problem), state, key)
+    r"""Make one step of an algorithm: sample from the transition kernel \(\gamma(h, \theta, s, \cdot)\) (appendix B).
+
+    Returns:
+        the next state.
+    """
+    return Walk(algorithm, problem_class, problem).move(Moment.beginning(state), key).state
 
 
 def semigroup(
     algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, steps: int, key: Key[Array, ""]
 ) -> Any:
-    r"""Sample from \(\gamma^t(h, \theta, s, \cdot)\): t steps of the algorithm (appendix B); no step for t = 0."""
+    r"""Make several steps of an algorithm: sample from \(\gamma^t(h, \theta, s, \cdot)\) (appendix B).
 
-    def body(time: Int[Array, ""], state: Any) -> Any:
-        return transition(algorithm, problem_class, problem, state, jax.random.fold_in(key, time))
+    From the initial state of a trajectory, with the key of that trajectory, these are its first steps.
 
-    return jax.lax.fori_loop(0, steps, body, state)
+    Returns:
+        the state after `steps` steps, which is the given one for 0 steps.
+    """
+    return Walk(algorithm, problem_class, problem).after(Moment.beginning(state), steps, key).state
 
 
 def joint_transition(
-    algorithm: Algorithm, problem_class: ProblemClass, problems: Any, states: Any, key: Key[Array, ""]
+    algorithm: Algorithm, problem_class: ProblemClass, problems: Any, states: Any, key: Key[Array, ""], *, time: Any = 0
 ) -> Any:
-    r"""Sample from the joint kernel \(\Gamma(h, \theta_{[N]}, s_{[N]}) = \bigotimes_n \gamma(h, \theta_n, s_n)\).
+    r"""Make one step on each of several problems, independently: sample from the joint kernel Γ (appendix F).
 
-    Problems and states are stacked along the leading axis; the problems move independently (appendix F).
+    \(\Gamma(h, \theta_{[N]}, s_{[N]}) = \bigotimes_n \gamma(h, \theta_n, s_n)\). Problems and states are stacked along
+    the leading axis. Steps at different times have different keys: with `time` = 0, 1, … from the initial states, these
+    are the steps of the trajectories that `loa.evaluate` sees with the same key.
+
+    Returns:
+        the next states, stacked.
     """
 
     def one(index: Int[Array, ""], problem: Any, state: Any) -> Any:
-        return transition(algorithm, problem_class, problem, state, jax.random.fold_in(key, index))
+        own_key = step_key(trajectory_key(key, index), time)
+        return transition(algorithm, problem_class, problem, state, own_key)
 
     return jax.vmap(one)(jnp.arange(count_problems(problems)), problems, states)
 
@@ -95,34 +91,65 @@ def evolution(
     key: Key[Array, ""],
     batch: int = 32,
 ) -> Float[np.ndarray, "problem time"]:
-    r"""The gap \(v(x^{(t)}, \theta_n)\) for t = 0 … horizon, whether solved or not, without holding trajectories.
+    r"""Compute an optimality gap at every time of every trajectory, without holding the trajectories in memory.
 
-    With the same key these are the trajectories that `loa.evaluate` sees.
+    With the same key these are the trajectories that `loa.evaluate` sees. They continue to the horizon whether the
+    problem is solved or not.
+
+    Returns:
+        \(v(x^{(t)}, \theta_n)\) for t = 0 … horizon.
     """
     check_key(key)
-    count = count_problems(problems)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
-    return np.asarray(_evolution(algorithm, problem_class, problems, gap, horizon, key, min(batch, count)))
+    return np.asarray(_evolution(algorithm, problem_class, problems, gap, horizon, key, batch))
 
 
 @eqx.filter_jit
 def _evolution(algorithm, problem_class, problems, gap, horizon, key, batch) -> Array:
-    def one(sample: tuple[Int[Array, ""], Any]) -> Array:
+    def one(walk: Walk, own_key: Key[Array, ""]) -> Array:
+        return walk.along(own_key, horizon, lambda record: record.gap(gap))
+
+    return _each(one, algorithm, problem_class, problems, key, batch)
+
+
+def iterates_after(
+    algorithm: Algorithm,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    steps: int,
+    key: Key[Array, ""],
+    batch: int = 32,
+) -> Any:
+    r"""Compute where an algorithm gets in a number of steps, without holding the trajectories in memory.
+
+    With the same key these are points of the trajectories that `loa.evaluate` sees.
+
+    Returns:
+        \(x^{(t)}\) for t = `steps`, stacked along the axis of the problems; for 0 steps, the starting points.
+    """
+    check_key(key)
+    algorithm = in_precision_of_problems(algorithm, problem_class, problems)
+    return _iterates_after(algorithm, problem_class, problems, steps, key, batch)
+
+
+@eqx.filter_jit
+def _iterates_after(algorithm, problem_class, problems, steps, key, batch) -> Any:
+    def one(walk: Walk, own_key: Key[Array, ""]) -> Any:
+        return walk.record(walk.after(walk.begin(own_key), steps, own_key)).iterate
+
+    return _each(one, algorithm, problem_class, problems, key, batch)
+
+
+def _each(one: Callable[[Walk, Any], Any], algorithm, problem_class, problems, key, batch: int) -> Any:
+    """A function of the walk and of its key, for each problem; a batch of them is computed together."""
+
+    def of(sample: tuple[Int[Array, ""], Any]) -> Any:
         index, problem = sample
-        own_key = trajectory_key(key, index, jnp.zeros((), jnp.int32))
-        state, _ = initial(algorithm, problem_class, problem, own_key)
+        return one(Walk(algorithm, problem_class, problem), trajectory_key(key, index))
 
-        def look(state: Any) -> Array:
-            return gap(problem_class, algorithm.iterate(state), problem)
-
-        def body(state: Any, time: Int[Array, ""]) -> tuple[Any, Array]:
-            step_key = jax.random.fold_in(own_key, time + 1)
-            return transition(algorithm, problem_class, problem, state, step_key), look(state)
-
-        last, before = jax.lax.scan(body, state, jnp.arange(horizon))
-        return jnp.append(before, look(last))
-
-    return jax.lax.map(one, (jnp.arange(count_problems(problems)), problems), batch_size=batch)
+    count = count_problems(problems)
+    return jax.lax.map(of, (jnp.arange(count), problems), batch_size=min(batch, count))
 
 
 class Trajectories(NamedTuple):
@@ -142,10 +169,14 @@ def trajectories(
     key: Key[Array, ""],
     replicates: int = 1,
 ) -> Trajectories:
-    r"""Sample whole trajectories from \(\psi(h, \theta_n, \cdot)\) for a stack of problems.
+    r"""Sample whole trajectories of an algorithm, with all states, iterates and losses.
 
-    With the same key these are the trajectories that `loa.evaluate` sees, run on to the horizon. All of them are
-    held in memory: for statistics of many long ones use `loa.evaluate`.
+    They are drawn from \(\psi(h, \theta_n, \cdot)\) for each problem of a stack. With the same key these are the
+    trajectories that `loa.evaluate` sees, continued to the horizon. All of them are held in memory: for statistics of
+    many long ones use `loa.evaluate`.
+
+    Returns:
+        `Trajectories`, whose leaves have the leading axes (problem, replicate, time = 0 … horizon).
     """
     check_key(key)
     if not isinstance(algorithm, Algorithm):
@@ -159,15 +190,8 @@ def trajectories(
 @eqx.filter_jit
 def _trajectories(algorithm, problem_class, problems, horizon, key, replicates) -> Trajectories:
     def one(index: Int[Array, ""], replicate: Int[Array, ""], problem: Any) -> Trajectories:
-        own_key = trajectory_key(key, index, replicate)
-        state, _ = initial(algorithm, problem_class, problem, own_key)
-
-        def body(state: Any, time: Int[Array, ""]) -> tuple[Any, Any]:
-            step_key = jax.random.fold_in(own_key, time + 1)
-            return transition(algorithm, problem_class, problem, state, step_key), state
-
-        last, before = jax.lax.scan(body, state, jnp.arange(horizon))
-        states = jax.tree.map(lambda many, one: jnp.concatenate([many, jnp.asarray(one)[None]]), before, last)
+        walk = Walk(algorithm, problem_class, problem)
+        states = walk.along(trajectory_key(key, index, replicate), horizon, lambda record: record.state)
         iterates = jax.vmap(algorithm.iterate)(states)
         return Trajectories(states, iterates, jax.vmap(lambda x: problem_class.loss(x, problem))(iterates))
 

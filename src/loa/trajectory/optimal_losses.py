@@ -12,10 +12,6 @@ it while it is absent is an error that says what to do; there is no number that 
 from __future__ import annotations
 
 import hashlib
-import os
-import warnings
-import zipfile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -28,9 +24,9 @@ from ..algorithms import FISTA, LBFGS
 from ..problems import gaps
 from ..problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from ..problems.problem_class import ProblemClass, count_problems
+from ..storage.cache import Cache, user_cache
 from ..storage.checkpoint import recognizable
-from ..storage.files import write_whole
-from .kernels import initial, semigroup
+from .walk import Walk
 
 BATCH = 16
 """How many problems are solved together, and kept in one file of the cache."""
@@ -78,8 +74,9 @@ def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: b
 
     Computed in float64, whatever the precision of the problems, until `suboptimality` is below about
     \(10^{-13} \max(1, |\ell|)\), which is far less than what `loa.gaps.loss_gap` forgives; a problem on which that
-    fails is an error. Results are kept in `cache_directory()` under a hash of the program that computes the loss
-    and of all numbers that go into it. A file that cannot be read whole or says something impossible is not used.
+    fails is an error. Results are kept in the user's cache ($LOA_CACHE, or `loa` in the cache directory) under a hash
+    of the program that computes the loss and of all numbers that go into it. A file that is damaged or says something
+    impossible is not used, nor is a cache that other users can write to.
     """
     from rich.progress import track
 
@@ -88,11 +85,12 @@ def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: b
         problem_class = jax.tree.map(_in_float64, problem_class)
         problems = jax.tree.map(_in_float64, problems._replace(optimal_loss=None))
         identity = _identity(problem_class, problems)
+        cache = None if identity is None else user_cache()
         parts = []
         for first in track(range(0, size, BATCH), "optimal losses", disable=not progress, transient=True):
             chosen = np.minimum(np.arange(first, first + BATCH), size - 1)
             batch = jax.tree.map(lambda leaf, chosen=chosen: leaf[chosen], problems)
-            parts.append(_remembered(problem_class, batch, identity))
+            parts.append(_remembered(problem_class, batch, identity, cache))
         found = OptimalLosses(*(np.concatenate(columns)[:size] for columns in zip(*parts, strict=True)))
         allowed = np.asarray(attainable_accuracy(found.loss))
     if not np.all(found.error <= allowed):
@@ -102,12 +100,6 @@ def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: b
             f"{found.error[worst]:.1e} (its loss: {found.loss[worst]:.6g}); {allowed[worst]:.1e} is wanted."
         )
     return found
-
-
-def cache_directory() -> Path:
-    """Where optimal losses are kept: $LOA_CACHE, or `loa` in the user's cache directory."""
-    chosen = os.environ.get("LOA_CACHE")
-    return Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "loa"
 
 
 def _in_float64(leaf: Any) -> Any:
@@ -136,21 +128,18 @@ def _bytes(tree: Any) -> bytes:
     return b"".join(str((leaf.shape, leaf.dtype)).encode() + leaf.tobytes() for leaf in leaves)
 
 
-def _remembered(problem_class: ComputedOptimum, batch: Any, identity: bytes | None) -> OptimalLosses:
+def _remembered(
+    problem_class: ComputedOptimum, batch: Any, identity: bytes | None, cache: Cache | None
+) -> OptimalLosses:
     """Optimal losses of one batch, from the cache if it has them."""
-    if identity is None:
+    if identity is None or cache is None:
         return _computed(problem_class, batch)
-    path = cache_directory() / f"{hashlib.sha256(identity + _bytes(batch)).hexdigest()}.npz"
-    known = _read(path)
-    if known is not None:
-        return known
-    found = _computed(problem_class, batch)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, lambda temporary: np.savez(temporary, **found._asdict()))
-    except OSError as reason:
-        warnings.warn(f"optimal losses could not be kept for the next time: {reason}.", stacklevel=2)
-    return found
+    name = hashlib.sha256(identity + _bytes(batch)).hexdigest()
+    known = cache.load(name, OptimalLosses(np.zeros(BATCH), np.zeros(BATCH)))
+    if known is None or not _possible(known):
+        known = _computed(problem_class, batch)
+        cache.save(name, known)
+    return known
 
 
 def _computed(problem_class: ComputedOptimum, batch: Any) -> OptimalLosses:
@@ -171,8 +160,8 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
     By FISTA for a class with a `prox`; else by L-BFGS, which also brings the norm of the gradient below
     \(64 \sqrt{\epsilon}\), 1e-6 in float64.
     """
-    smooth, key = type(problem_class).prox is ProblemClass.prox, jax.random.key(0)
-    algorithm = LBFGS() if smooth else FISTA()
+    smooth, key = not problem_class.has("prox"), jax.random.key(0)
+    walk = Walk(LBFGS() if smooth else FISTA(), problem_class, problem)
 
     def accurate(x: Any, error: Scalar) -> Bool[Array, ""]:
         enough = error <= attainable_accuracy(problem_class.loss(x, problem))
@@ -180,32 +169,24 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
         return enough & flat
 
     def some_steps(carry: Any) -> Any:
-        state, best, least, _, checks = carry
-        state = semigroup(algorithm, problem_class, problem, state, STEPS_PER_CHECK, key)
-        x = algorithm.iterate(state)
+        moment, best, least, _, checks = carry
+        moment = walk.after(moment, STEPS_PER_CHECK, key)
+        x = walk.record(moment).iterate
         error = problem_class.suboptimality(x, problem)
         done = accurate(x, error)
         better = done | (error < least)
-        return state, jnp.where(better, x, best), jnp.where(better, error, least), done, checks + 1
+        return moment, jnp.where(better, x, best), jnp.where(better, error, least), done, checks + 1
 
     def unfinished(carry: Any) -> Bool[Array, ""]:
         return ~carry[3] & (carry[4] < MOST_CHECKS)
 
-    state, _ = initial(algorithm, problem_class, problem, key)
-    x = algorithm.iterate(state)
-    carry = (state, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(False), jnp.zeros((), jnp.int32))
+    first = walk.begin(key)
+    x = walk.record(first).iterate
+    carry = (first, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(False), jnp.zeros((), jnp.int32))
     return jax.lax.while_loop(unfinished, some_steps, carry)[1:3]
 
 
-def _read(path: Path) -> OptimalLosses | None:
-    """What a file of the cache says, unless there is any doubt about it. (npz files carry checksums.)"""
-    try:
-        with np.load(path, allow_pickle=False) as saved:
-            known = OptimalLosses(saved["loss"], saved["error"])
-        wanted = attainable_accuracy(known.loss)
-        sound = known.loss.shape == known.error.shape == (BATCH,) and bool(
-            np.all(np.isfinite(known.loss) & (known.error >= 0) & (known.error <= wanted))
-        )
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile):
-        return None
-    return known if sound else None
+def _possible(known: OptimalLosses) -> bool:
+    """Whether these numbers can be optimal losses of the wanted accuracy."""
+    wanted = attainable_accuracy(known.loss)
+    return bool(np.all(np.isfinite(known.loss) & (known.error >= 0) & (known.error <= wanted)))

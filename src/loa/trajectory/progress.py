@@ -1,4 +1,4 @@
-"""Long work says how far it is: a bar on a terminal, and plain lines there and in a log."""
+"""Progress of long computations: a bar on a terminal, and plain lines there and in a log."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 LINE_EVERY = 120.0
-"""Seconds between two lines in a log on work that only counts."""
+"""Seconds between two lines in a log, for work that is only counted."""
 
 
 class Look(Protocol):
-    """A look at work in progress, whose text is what one wants to see: after so many steps and so many seconds."""
+    """A report of work in progress: its text, and the steps and seconds so far."""
 
     @property
     def step(self) -> int: ...
@@ -23,7 +23,7 @@ class Look(Protocol):
 
 @contextmanager
 def printed(progress: bool | Callable[[Any], None], what: str, steps: int) -> Iterator[Callable[[Any], None]]:
-    """A function that prints one line per look, with the time left, below which a terminal shows a bar."""
+    """A function that prints one line per report, with the time left; on a terminal, a bar is shown below."""
     if not isinstance(progress, bool):
         yield progress
         return
@@ -48,7 +48,7 @@ def printed(progress: bool | Callable[[Any], None], what: str, steps: int) -> It
 
 @contextmanager
 def counted(show: bool, what: str, totals: Sequence[int]) -> Iterator[Callable[[int, int], None]]:
-    """A function that is told of each part of some work how much is done: bars on a terminal, else a line at times."""
+    """A function to call with how much of each part is done; it shows bars on a terminal, and else occasional lines."""
     if not show:
         yield lambda part, done: None
         return
@@ -65,7 +65,7 @@ def counted(show: bool, what: str, totals: Sequence[int]) -> Iterator[Callable[[
         def report(part: int, done: int) -> None:
             nonlocal due
             counts[part] = done
-            first.setdefault(part, done)  # not zero if the work goes on
+            first.setdefault(part, done)  # not zero if the work was resumed
             bar.update(tasks[part], completed=done)
             now = time.monotonic()
             if now >= due and not console.is_terminal:

@@ -12,10 +12,11 @@ from rich.table import Table
 
 from ...algorithms.gradient_descent import GradientDescent
 from ...problems.criterion import distance_below
+from ...problems.role import Role
 from ...problems.running_example import RunningExample
 from ...results.run_results import Results
 from ...storage.files import write_whole
-from ...storage.saved_algorithms import load
+from ...storage.saved_algorithms import SUFFIX, load
 from ...trajectory.evaluation import evaluate
 from ..experiment import Experiment
 from . import figure as figure
@@ -30,7 +31,7 @@ def check_claims(setting: Experiment, results: Results, directory: Path, console
     seed = results.summary.seed
     checked = measured_claims(setting, jax.random.fold_in(jax.random.key(seed), 0xC1A1))
     console.print(_table(checked))
-    _draw(setting, load(directory / "algorithm.eqx"), seed, directory)
+    _draw(setting, load(directory / f"algorithm{SUFFIX}"), seed, directory)
     described = tuple(
         {**claim._asdict(), "measured": float(claim.measured), "holds": bool(claim.holds)} for claim in checked
     )
@@ -45,7 +46,7 @@ def _draw(setting: Experiment, algorithm: GradientDescent, seed: int, directory:
     times = evaluate(
         algorithm,
         setting.problem_class,
-        setting.draw("test", seed),
+        setting.draw(Role.test, seed),
         criterion=distance_below(VISIBLE_TOLERANCE),
         horizon=setting.horizon,
         key=jax.random.key(seed),

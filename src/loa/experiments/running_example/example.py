@@ -8,7 +8,7 @@ from ...problems.criterion import distance_below
 from ...problems.gaps import distance
 from ...problems.running_example import RunningExample
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Prior
+from ..experiment import Experiment, Lesson, Presentation, Prior, Recipe, Task
 from ..recipes import tuned
 from . import theory
 from .claims import TOLERANCE
@@ -24,20 +24,22 @@ def experiment() -> Experiment:
         "expected-squared": theory.best_step_squared(smallest, largest),
         "expected-absolute": theory.best_step_absolute(smallest, largest),
     }
-    return Experiment(
+    task = Task(
         name="running-example",
         problem_class=problem_class,
         criterion=distance_below(TOLERANCE),
         horizon=200,
         functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=distance), OracleCalls()),
         baselines={name: GradientDescent(step) for name, step in steps.items()},
-        sizes={"prior": 1000, "posterior": 1000, "test": 10_000, "validation": 250, "held-out": 4000},
-        title="One-dimensional quadratics, the running example",
         gap=distance,
-        prior=Prior(candidates=20),
-        learned={"loa": learn},
-        afterwards=check_claims,
     )
+    recipe = Recipe(
+        learned={"loa": learn},
+        sizes={"prior": 1000, "posterior": 1000, "test": 10_000, "validation": 250, "held-out": 4000},
+        prior=Prior(candidates=20),
+    )
+    presentation = Presentation(title="One-dimensional quadratics, the running example", afterwards=check_claims)
+    return Experiment(task, recipe, presentation)
 
 
 def learn(lesson: Lesson) -> Algorithm:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from string import Template
 
-from ...results.names import ROLES
+from ...problems.role import Role
 from ...results.run_results import Results
 from ...results.summary import RunSummary
 from .certified import certificates
@@ -109,7 +109,7 @@ def _provenance(results: Results) -> Markup:
         ("versions", ", ".join(f"{name} {version}" for name, version in origin.get("versions", {}).items())),
         ("machine", ", ".join(f"{name} {value}" for name, value in origin.get("machine", {}).items())),
     ]
-    roles = [[role, number(size), ROLES.get(role, "")] for role, size in summary.sizes.items()]
+    roles = [[role, number(size), Role.named(role).purpose] for role, size in summary.sizes.items()]
     draws = table("Draws of problems, independent of each other", ["role", "problems", "used for"], roles)
     stages = [[stage, seconds(duration)] for stage, duration in summary.seconds.items()]
     times = table("Time by stage", ["stage", "time"], stages) if stages else ""

@@ -1,4 +1,4 @@
-"""Evaluations that are killed and go on."""
+"""Evaluations that are killed and resume."""
 
 import signal
 import subprocess
@@ -14,8 +14,9 @@ from classes import Bowls
 
 import loa
 from loa.algorithms.algorithm import stack
-from loa.storage import resuming as unfinished
-from loa.storage.checkpoint import recognizable
+from loa.storage import resuming
+from loa.storage.checkpoint import Checkpoint, UnusableCheckpoint, recognizable
+from loa.storage.resuming import EvaluationCheckpoint
 from loa.trajectory import engine
 
 KEY = jax.random.key(0)
@@ -45,8 +46,8 @@ class KeyKeeper(loa.Algorithm):
 @pytest.fixture
 def often(monkeypatch):
     """A checkpoint after every call of the compiled loop, which is short."""
-    monkeypatch.setattr(unfinished, "EVERY", 0.0)
-    monkeypatch.setattr(unfinished, "SHORT", 0.0)
+    monkeypatch.setattr(resuming, "EVERY", 0.0)
+    monkeypatch.setattr(resuming, "SHORT", 0.0)
     monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-3)
     monkeypatch.setattr(engine, "PATIENCE", 1e4)
 
@@ -57,7 +58,7 @@ class Killed(BaseException):
 
 def kill_when(monkeypatch, enough):
     """Let the process die, as far as an evaluation can tell, as soon as the widths written down are enough."""
-    widths, save = [], unfinished.Unfinished.save
+    widths, save = [], EvaluationCheckpoint.save
 
     def save_and_die(self, progress, width, seconds, finished):
         save(self, progress, width, seconds, finished)
@@ -65,7 +66,7 @@ def kill_when(monkeypatch, enough):
         if enough(widths):
             raise Killed
 
-    monkeypatch.setattr(unfinished.Unfinished, "save", save_and_die)
+    monkeypatch.setattr(EvaluationCheckpoint, "save", save_and_die)
     return widths
 
 
@@ -99,12 +100,13 @@ jax.config.update("jax_enable_x64", True)
 import numpy as np
 import loa
 from loa.trajectory import engine
-from loa.storage import resuming as unfinished
+from loa.storage import resuming
+from loa.storage.resuming import EvaluationCheckpoint
 from classes import Bowls
 
-unfinished.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
+resuming.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
 directory, dies = Path(sys.argv[1]), sys.argv[2] == "dies"
-save, load, found = unfinished.Unfinished.save, unfinished.Unfinished.load, []
+save, load, found = EvaluationCheckpoint.save, EvaluationCheckpoint.load, []
 
 def load_and_count(self, empty):
     progress = load(self, empty)
@@ -116,7 +118,7 @@ def save_and_die(self, *arguments):
     if dies and len(list(directory.glob("[!.]*.checkpoint"))) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
 
-unfinished.Unfinished.save, unfinished.Unfinished.load = save_and_die, load_and_count
+EvaluationCheckpoint.save, EvaluationCheckpoint.load = save_and_die, load_and_count
 problems = Bowls().draw(jax.random.key(1), 2000)
 times = loa.evaluate(
     loa.GradientDescent(0.05), Bowls(), problems, criterion=loa.loss_below(1e-6), horizon=1000, key=jax.random.key(0),
@@ -151,13 +153,63 @@ def test_what_is_finished_is_not_done_again(often, monkeypatch, tmp_path):
 
 
 def test_what_ends_before_a_checkpoint_is_due_is_kept_as_well(monkeypatch, tmp_path):
-    monkeypatch.setattr(unfinished, "SHORT", 0.0)
+    monkeypatch.setattr(resuming, "SHORT", 0.0)
     first = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
     assert len(list(tmp_path.iterdir())) == 1
     calls = kill_when(monkeypatch, never)
     again = loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path, **OPTIONS)
     np.testing.assert_array_equal(again["stopping_time"], first["stopping_time"])
     assert len(calls) == 1
+
+
+def flipped(content, place):
+    """The content with one bit changed."""
+    return content[:place] + bytes([content[place] ^ 1 << place % 8]) + content[place + 1 :]
+
+
+def test_no_flipped_bit_changes_a_result_silently(often, monkeypatch, tmp_path):
+    problems, options = PROBLEMS[:20], OPTIONS | dict(width=8)
+    whole = loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, **options)
+    with monkeypatch.context() as patch:
+        kill_when(patch, lambda widths: len(widths) == 3)
+        with pytest.raises(Killed):
+            loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, checkpoints=tmp_path, **options)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    job = EvaluationCheckpoint(tmp_path, lambda: path.stem)
+    for place in np.linspace(0, len(content) - 1, 200).astype(int):
+        path.write_bytes(flipped(content, place))
+        with pytest.warns(UserWarning, match="is damaged and was ignored: the evaluation starts from the beginning"):
+            assert job.load(lambda width: pytest.fail("a damaged checkpoint was read")) is None
+    with pytest.warns(UserWarning, match="is damaged and was ignored"):
+        again = loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, checkpoints=tmp_path, **options)
+    for name in whole.values:
+        np.testing.assert_array_equal(again[name], whole[name])
+
+
+def test_every_flipped_bit_of_a_checkpoint_is_noticed(tmp_path):
+    """As in training, where a damaged checkpoint is an error."""
+    checkpoint, form = Checkpoint(tmp_path / "a.checkpoint", "identity"), (jnp.arange(5.0), KEY)
+    checkpoint.save(form, {"step": 3})
+    content = checkpoint.path.read_bytes()
+    assert eqx.tree_equal(checkpoint.load(lambda note: form), (form, {"step": 3}))
+    for place in range(len(content)):
+        checkpoint.path.write_bytes(flipped(content, place))
+        with pytest.raises(ValueError, match=r"a\.checkpoint is not a whole checkpoint: delete it to start"):
+            checkpoint.load(lambda note: form)
+    checkpoint.path.write_bytes(content + b"more")
+    with pytest.raises(UnusableCheckpoint, match="not a whole checkpoint"):
+        checkpoint.load(lambda note: form)
+
+
+def test_a_checkpoint_of_another_form_is_refused(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "a.checkpoint", "identity")
+    checkpoint.save(np.arange(5.0), {})
+    for form in (np.zeros(4), np.zeros(5, int), (np.zeros(5), np.zeros(5))):
+        with pytest.raises(UnusableCheckpoint, match="not a whole checkpoint"):
+            checkpoint.load(lambda note, form=form: form)
+    with pytest.raises(UnusableCheckpoint, match="checkpoint of another run"):
+        Checkpoint(checkpoint.path, "another").load(lambda note: np.zeros(5))
 
 
 class Called(Bowls):
@@ -241,7 +293,7 @@ def test_a_search_that_is_killed_goes_on(often, monkeypatch, tmp_path):
         kill_when(patch, lambda widths: len(list(tmp_path.iterdir())) == 3)
         with pytest.raises(Killed):
             search(checkpoints=tmp_path)
-    found, load = [], unfinished.Unfinished.load
-    monkeypatch.setattr(unfinished.Unfinished, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
+    found, load = [], EvaluationCheckpoint.load
+    monkeypatch.setattr(EvaluationCheckpoint, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
     assert search(checkpoints=tmp_path).tried == whole.tried
     assert [progress is not None for progress in found] == [True, True, True]

@@ -1,0 +1,33 @@
+"""Weights of a finite set of candidates: one check for stacks, measures and certificates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+
+def as_distribution(weights: Any, size: int | None = None, name: str = "weights") -> Float[np.ndarray, " candidate"]:
+    """Check that weights are probabilities, and normalize them to the last digit.
+
+    Arguments:
+        weights: one number per candidate, non-negative, with a sum within 1e-6 of one.
+        size: the number of candidates, if it is known.
+        name: what an error message calls the weights.
+
+    Returns:
+        The weights as a float array whose sum is one.
+
+    >>> as_distribution([0.25, 0.75])
+    array([0.25, 0.75])
+    """
+    weights = np.asarray(weights, float)
+    if weights.ndim != 1 or weights.size == 0 or weights.size != (weights.size if size is None else size):
+        expected = "one probability per candidate" if size is None else f"{size} probabilities, one per candidate"
+        raise ValueError(f"{name} must be {expected}, got an array of shape {weights.shape}.")
+    if not (weights >= 0).all():
+        raise ValueError(f"{name} must not be negative or NaN, but the smallest entry is {weights.min():.6g}.")
+    if not abs(weights.sum() - 1) <= 1e-6:
+        raise ValueError(f"{name} must sum to one, but the sum is {weights.sum():.6g}: divide by it.")
+    return weights / weights.sum()

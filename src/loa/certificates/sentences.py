@@ -1,0 +1,125 @@
+"""Certificates in plain words: one sentence each, in which nothing is better than what is certified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}
+"""Units of functionals for certificates that do not state one."""
+LEVELS = (0.5, 0.9, 0.99)
+"""The levels of a distribution function that the sentence reads out."""
+FROM_POSTERIOR = "an algorithm drawn from the posterior for each problem"
+
+
+def sentence_of(certificate: Certificate) -> str:
+    """The claim with its confidence, as one sentence."""
+    return f"With {percent_down(certificate.confidence)} confidence, {_words(certificate)}."
+
+
+def claim_of(certificate: Certificate) -> str:
+    """The claim without its confidence, as one sentence."""
+    words = _words(certificate)
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _words(certificate: Certificate) -> str:
+    if certificate.vacuous:
+        return _nothing(certificate)
+    if not certificate.at_cap or certificate.measure == "tail":
+        return _statement(certificate)
+    reached = f"{percent_up(certificate.at_cap)} of the sample reached the cap"
+    return f"{_statement(certificate)} (values are capped at {number_exact(certificate.cap or 0.0)}; {reached})"
+
+
+def _statement(certificate: Certificate) -> str:
+    """What is certified, by measure."""
+    new, bound, level = _new_problems(certificate), certificate.bound, certificate.level or 0.0
+    if _is_indicator(certificate):
+        return f"{_holds(certificate)} on at most {percent_up(bound)} of {new}"
+    if certificate.measure == "mean":
+        return f"{_amount(certificate, 'at most', number_up(bound))} on average on {new}"
+    if certificate.measure == "probability" and certificate.functional == "solved":
+        return f"{_who(certificate)} solves at least {percent_down(bound)} of {new}"
+    if certificate.measure == "probability":
+        return f"{_holds(certificate)} on at least {percent_down(bound)} of {new}"
+    if certificate.measure == "tail":
+        amount = _amount(certificate, "more than", number_exact(certificate.threshold or 0.0))
+        return f"{amount} on at most {percent_up(bound)} of {new}"
+    if certificate.measure == "quantile":
+        return f"{_amount(certificate, 'at most', number_up(bound))} on at least {percent_exact(level)} of {new}"
+    if certificate.measure == "cvar":
+        amount = _amount(certificate, "at most", number_up(bound))
+        return f"{amount} on average on the worst {percent_rest(level)} of {new}"
+    return _several_levels(certificate)
+
+
+def _several_levels(certificate: Certificate) -> str:
+    """The values that a few levels reach; the largest share there is, if they reach none."""
+    new, band = _new_problems(certificate), certificate.band or ((0.0, 0.0),)
+    first = [(level, next((value for value, share in band if share >= level), None)) for level in LEVELS]
+    reached = [(percent_exact(level), value) for level, value in first if value is not None]
+    share, value = reached[0] if reached else (percent_down(band[-1][1]), band[-1][0])
+    parts = [f"{_amount(certificate, 'at most', number_up(value))} on at least {share}"]
+    parts += [f"at most {number_up(value)} on at least {share}" for share, value in reached[1:]]
+    if len(parts) == 1:
+        return f"{parts[0]} of {new}"
+    return f"{', '.join(parts[:-1])} and {parts[-1]} of {new}, all simultaneously"
+
+
+def _nothing(certificate: Certificate) -> str:
+    """That nothing can be said, and why."""
+    reason = "more problems are needed"
+    if certificate.at_cap == 1 or (certificate.at_cap and certificate.measure in ("quantile", "distribution")):
+        reason = f"{percent_up(certificate.at_cap)} of them reached the cap of {number_exact(certificate.cap or 0.0)}"
+    problems = "this one problem" if certificate.n == 1 else f"these {certificate.n} problems"
+    return f"nothing can be said about {_quantity(certificate)} from {problems}: {reason}"
+
+
+def _quantity(certificate: Certificate) -> str:
+    name, level = _name(certificate), certificate.level or 0.0
+    whose = f" of {FROM_POSTERIOR}" if certificate.target == "posterior" else ""
+    return {
+        "mean": f"the mean {name}{whose}",
+        "probability": f'the probability of the property "{name}"{whose and whose.replace("of", "for", 1)}',
+        "tail": f"the probability that the {name} exceeds {number_exact(certificate.threshold or 0.0)}",
+        "quantile": f"the {percent_exact(level)} quantile of the {name}",
+        "cvar": f"the mean {name} on the worst {percent_rest(level)} of problems",
+        "distribution": f"the distribution of the {name}",
+    }[certificate.measure]
+
+
+def _amount(certificate: Certificate, sense: str, number: str) -> str:
+    """Such as "the algorithm needs at most 112 iterations"."""
+    if unit := certificate.unit or UNITS.get(certificate.functional, ""):
+        unit = unit.removesuffix("s") if number == "1" else unit
+        return f"{_who(certificate)} needs {sense} {number} {unit}"
+    if certificate.target == "posterior":
+        return f"the {_name(certificate)} of {FROM_POSTERIOR} is {sense} {number}"
+    return f"the algorithm's {_name(certificate)} is {sense} {number}"
+
+
+def _holds(certificate: Certificate) -> str:
+    who = f" for {FROM_POSTERIOR}" if certificate.target == "posterior" else ""
+    return f'the property "{_name(certificate)}" holds{who}'
+
+
+def _is_indicator(certificate: Certificate) -> bool:
+    """Whether a mean is that of a property: of such values no share at the cap is recorded."""
+    return certificate.measure == "mean" and certificate.cap == 1 and certificate.at_cap is None
+
+
+def _who(certificate: Certificate) -> str:
+    return FROM_POSTERIOR if certificate.target == "posterior" else "the algorithm"
+
+
+def _name(certificate: Certificate) -> str:
+    return certificate.functional.replace("_", " ")
+
+
+def _new_problems(certificate: Certificate) -> str:
+    return "new problems drawn like " + ("this one" if certificate.n == 1 else f"these {certificate.n}")

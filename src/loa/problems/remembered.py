@@ -1,0 +1,80 @@
+"""Loss and gradient at the current iterate, computed once although several parties ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxtyping import Array, Key, Scalar
+
+from .problem_class import ProblemClass
+
+
+def remembered(
+    problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None = None
+) -> ProblemClass:
+    """A problem class that already knows the loss and the gradient of one problem at one point.
+
+    Criterion, functionals and step all ask for them, and XLA does not merge all of these computations, in particular
+    not across loops. They are computed here, outside of any loop that asks for them later, so the results can be used
+    anywhere. XLA drops a gradient that nobody asks for.
+
+    A loss that JAX cannot differentiate (one with a `while_loop`, for example) is remembered without its gradient:
+    asking for that raises the error of JAX, and algorithms that only ask for values work.
+
+    Arguments:
+        problem_class: the class that is asked.
+        x: the point, and
+        problem: the problem. They are recognized as objects: an equal array elsewhere is another point.
+        known: loss and gradient, where an algorithm has them in its state; then nothing is computed.
+
+    Returns:
+        an object with all attributes and methods of `problem_class`.
+    """
+    if known is None:
+        known = _computed(problem_class, x, problem)
+    return Remembered(problem_class, x, problem, *known)
+
+
+def _computed(problem_class: ProblemClass, x: Any, problem: Any) -> tuple[Scalar, Any]:
+    try:
+        return problem_class.value_and_gradient(x, problem)
+    except Exception:  # whatever is wrong with the gradient is raised again when somebody asks for it
+        return problem_class.loss(x, problem), None
+
+
+class Remembered(ProblemClass):
+    """The class that it was made from, except for the loss and the gradient at the point that was given."""
+
+    _problem_class: ProblemClass
+    _x: Any
+    _problem: Any
+    _loss: Scalar
+    _gradient: Any
+
+    def sample(self, key: Key[Array, ""]) -> Any:
+        return self._problem_class.sample(key)
+
+    def start(self, problem: Any, key: Key[Array, ""]) -> Any:
+        return self._problem_class.start(problem, key)
+
+    def loss(self, x: Any, problem: Any) -> Scalar:
+        return self._loss if self._is_here(x, problem) else self._problem_class.loss(x, problem)
+
+    def gradient(self, x: Any, problem: Any) -> Any:
+        if self._is_here(x, problem) and self._gradient is not None:
+            return self._gradient
+        return self._problem_class.gradient(x, problem)
+
+    def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
+        if self._is_here(x, problem) and self._gradient is not None:
+            return self._loss, self._gradient
+        return self._problem_class.value_and_gradient(x, problem)
+
+    def _is_here(self, x: Any, problem: Any) -> bool:
+        return x is self._x and problem is self._problem
+
+    def __getattribute__(self, name: str) -> Any:
+        """What is not defined here is asked of the other class, also where `ProblemClass` has a default for it."""
+        if name.startswith("__") or name in Remembered.__annotations__ or name in vars(Remembered):
+            return object.__getattribute__(self, name)
+        return getattr(object.__getattribute__(self, "_problem_class"), name)

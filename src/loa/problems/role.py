@@ -1,0 +1,55 @@
+"""The roles in which problems are drawn. Problems of different roles are independent of each other."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Role(IntEnum):
+    """What a draw of problems is used for.
+
+    The number of a role goes into the random key of its draw, so it must never change: other numbers would draw other
+    problems.
+
+    >>> Role.held_out.text, int(Role.held_out), Role.named("held-out")
+    ('held-out', 5, <Role.held_out: 5>)
+    """
+
+    training = 0
+    prior = 1
+    posterior = 2
+    validation = 3
+    test = 4
+    held_out = 5
+    fresh = 6
+
+    @classmethod
+    def named(cls, role: Role | str) -> Role:
+        """The role of that name, as it is written in JSON files and messages; a role is returned unchanged."""
+        if isinstance(role, Role):
+            return role
+        names = {each.text: each for each in cls}
+        if role not in names:
+            raise ValueError(f"there is no role {role!r}; there are {', '.join(names)}.")
+        return names[role]
+
+    @property
+    def text(self) -> str:
+        """The name in JSON files and messages."""
+        return self.name.replace("_", "-")
+
+    @property
+    def purpose(self) -> str:
+        """What the problems of this role are used for."""
+        return _PURPOSES[self]
+
+
+_PURPOSES = {
+    Role.training: "learning the algorithm",
+    Role.prior: "choosing candidates, prior, λ, thresholds and caps",
+    Role.posterior: "the posterior and its certificate",
+    Role.validation: "choosing during training",
+    Role.test: "measuring, and verifying certificates",
+    Role.held_out: "certifying the deployed algorithm",
+    Role.fresh: "checking certificates once more, outside of a run",
+}
