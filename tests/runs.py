@@ -20,7 +20,7 @@ from loa.certificates import (
     Quantile,
     reference_certificates,
 )
-from loa.experiments.experiment import Experiment
+from loa.experiments.experiment import Experiment, Presentation, Recipe, Task
 from loa.results.run_results import Results
 from loa.run import Order
 from loa.run.examination import Examined
@@ -57,21 +57,16 @@ class Energy(loa.Functional):
 
 
 def experiment(functionals: tuple[loa.Functional, ...]) -> Experiment:
+    sizes = {"prior": 250, "posterior": 300, "validation": 250, "held-out": 500, "test": 120}
+    published = {
+        "stopping_time": {"mean": 199, "median": 134, "bound": 295},
+        "contraction_factor": {"mean": 0.789, "bound": 0.927},
+    }
+    notes = ("The matrix A was drawn once and belongs to the class: certificates are about problems with it.",)
     return Experiment(
-        name="lasso",
-        problem_class=Bowls(),
-        criterion=loa.prox_residual_below(1e-6),
-        horizon=HORIZON,
-        functionals=functionals,
-        baselines={"FISTA": loa.FISTA()},
-        sizes={"prior": 250, "posterior": 300, "validation": 250, "held-out": 500, "test": 120},
-        title="sparse recovery with an l1 penalty",
-        shown=SHOWN,
-        published={
-            "stopping_time": {"mean": 199, "median": 134, "bound": 295},
-            "contraction_factor": {"mean": 0.789, "bound": 0.927},
-        },
-        notes=("The matrix A was drawn once and belongs to the class: certificates are about problems with it.",),
+        Task("lasso", Bowls(), loa.prox_residual_below(1e-6), HORIZON, functionals, {"FISTA": loa.FISTA()}),
+        Recipe({}, sizes),
+        Presentation("sparse recovery with an l1 penalty", shown=SHOWN, published=published, notes=notes),
     )
 
 
@@ -80,8 +75,7 @@ class Run:
     """What a run has measured and certified, before it is summarized.
 
     Fields:
-        values: by algorithm, the learned one first; arrays (problem, replicate), and the gap.
-        extra: what the run says beyond that about each algorithm, such as its milliseconds.
+        values: by algorithm, the learned one first; arrays (problem, replicate), the gap and the milliseconds.
     """
 
     functionals: tuple[loa.Functional, ...]

@@ -211,7 +211,7 @@ class RunSummary:
 
     def functional(self, name: str) -> FunctionalSummary:
         """How a functional is called; a property such as "solved", which is not one, is called by its name."""
-        unknown = FunctionalSummary(name, name.replace("_", " "), "", "", None)
+        unknown = FunctionalSummary(name, name, "", "", None)
         return next((each for each in self.functionals if each.name == name), unknown)
 
     def certified_mean(self, functional: str) -> CertificateSummary | None:
