@@ -17,7 +17,7 @@ DESCRIPTIONS = {
 }
 
 SHARED_OUT = ("quadratics", "images", "network", "stochastic-network")
-"""Experiments whose problems are best shared out among one device per core.
+"""Experiments whose problems are best divided among one device per core.
 
 Where steps call LAPACK, as those for LASSO do, devices wait for each other in XLA's threads: measured 20 times slower.
 """
@@ -29,7 +29,14 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> Experiment:
-    """The experiment of that name. Switches JAX to float64, which the experiments need."""
+    """Get one of loa's experiments by its name, and switch JAX to float64, which the experiments need.
+
+    Arguments:
+        name: one of `loa.experiments.names()`.
+
+    Returns:
+        An `Experiment`, with `problem_class`, `criterion`, `horizon`, `baselines` and `sizes`.
+    """
     if name not in DESCRIPTIONS:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(DESCRIPTIONS)}.")
     import jax

@@ -135,7 +135,7 @@ def tuned_adam(lesson: Lesson) -> Algorithm:
 
 
 def _learn_coordinatewise(lesson: Lesson) -> Algorithm:
-    """A network that imitates the best heavy ball, and then goes on from there."""
+    """A network that imitates the best heavy ball and is then trained further."""
     network = LearnedQuadratics(key=jax.random.fold_in(lesson.key, 2))
     objective = OneStepContraction(lesson.experiment.task.gap)
     teacher = tuned_heavy_ball(lesson)

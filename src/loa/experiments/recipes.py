@@ -73,8 +73,8 @@ def trained(
 ) -> Algorithm:
     """An algorithm that first imitates a teacher and is then trained.
 
-    On fresh problems, or on so many that are given their optimal losses, which an objective of the loss gap needs. The
-    number of validation problems is the experiment's unless given.
+    It is trained on fresh problems, or on a fixed number of `problems` with their optimal losses, which an objective of
+    the loss gap needs. The number of validation problems is the experiment's by default.
     """
     experiment, imitation_steps = lesson.experiment, lesson.times(imitation_steps)
     lesson.facts.update(teacher=type(teacher).__name__, imitation_steps=imitation_steps)
@@ -109,8 +109,9 @@ def unrolled(
 ) -> Algorithm:
     """A trained algorithm that is trained on, over segments of several steps.
 
-    The mean logarithm of the ratio of gaps over a segment tells what a single step does not: what momentum is for, and
-    that a step which gains much now may lose more later. The constraint is that `at_least` so many are solved.
+    The objective is the mean logarithm of the ratio of gaps over a segment. It shows what a single step does not: the
+    benefit of momentum, and that a step which gains much now may lose more later. The constraint is that at least the
+    share `at_least` of the problems is solved.
     """
     objective = OverSegments(OneStepContraction(gap, logarithmic=True), length=length)
     course = _Course(objective, problems, validation, steps, checks, learning_rate, batch, at_least)

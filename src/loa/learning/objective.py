@@ -20,11 +20,16 @@ from ..trajectory.walk import Moment, Walk, segment_step_key
 
 
 class OneStepContraction(Functional):
-    r"""The mean over steps of \(v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\), the paper's training objective.
+    r"""The average factor by which a step changes the gap, the paper's training objective.
 
-    Over a single step this is the paper's; over more it is differentiated through all of them. So that one step that
-    diverges does not outweigh all others, a ratio r above 1 counts as 1 + log r unless `tempered` is false. With
-    `logarithmic` the mean of log r is taken.
+    It is the mean over steps of \(v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\). Over a single step this is the paper's
+    objective; over more steps it is differentiated through all of them.
+
+    Arguments:
+        gap: v, one of `loa.gaps` or your own.
+        tempered: whether a ratio r above 1 counts as 1 + log r, so that one step that diverges does not outweigh all
+            others.
+        logarithmic: whether to take the mean of log r instead.
     """
 
     gap: gaps.Gap = eqx.field(static=True, default=gaps.loss)

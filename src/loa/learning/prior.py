@@ -113,7 +113,14 @@ def posterior_on(prior: Weighted, values: Any, *, cap: float) -> Weighted:
 
 
 def mode(stack: Stack) -> tuple[int, Algorithm]:
-    """The index of the most probable candidate, and the candidate."""
+    """Find the most probable candidate of a distribution.
+
+    Arguments:
+        stack: candidates with weights.
+
+    Returns:
+        The index of the candidate, and the candidate.
+    """
     index = int(np.argmax(_weights(stack)))
     return index, stack[index]
 

@@ -51,7 +51,7 @@ class Tuned(NamedTuple):
 
 
 class Round(NamedTuple):
-    """A look at tuning: how many settings have been tried in so many rounds, and the best objective so far."""
+    """Progress of tuning: rounds made, settings tried, and the best objective found."""
 
     step: int
     tried: int
@@ -84,9 +84,9 @@ def tune(
 ) -> Tuned:
     """Search the parameters with the best measure of a functional; by default the mean stopping time.
 
-    Derivative-free: each round tries `candidates` points of a low-discrepancy sequence, all problems and candidates at
-    once, in a box around the best point so far that is a third as wide as the last one. Every candidate sees the same
-    problems and the same randomness.
+    The search uses no derivatives. Each round evaluates `candidates` points of a low-discrepancy sequence, in a box
+    around the best point so far that is a third as wide as the last one. Every candidate sees the same problems and the
+    same randomness.
 
     Arguments:
         algorithm_factory: makes an algorithm from parameters given by keyword, such as `loa.HeavyBall`.
@@ -94,7 +94,14 @@ def tune(
         functional, measure: what is optimized, such as `measure=lambda values: loa.measures.quantile(values, 0.95)`.
         maximize: for measures of which more is better, such as the probability of success.
         start: a setting to try first, such as the usual one; the middle of each range that it does not name.
-        checkpoints: a directory, as in `loa.evaluate`, so that a search that is killed goes on where it was.
+        candidates: the number of settings in a round, at least 1.
+        rounds: the number of rounds, at least 1.
+        replicates: trajectories per problem, for random algorithms and starts.
+        checkpoints: a directory, as in `loa.evaluate`; the same call resumes a search that was killed.
+        progress: whether to print a line per round.
+
+    Returns:
+        `Tuned`: the best algorithm, its parameters, and all settings that were tried.
 
     >>> from loa import GradientDescent, distance_below
     >>> from loa.problems import RunningExample
@@ -146,9 +153,20 @@ def tune_by_gradient(
     start: Mapping[str, float] | None = None,
     iterations: int = 100,
 ) -> Tuned:
-    """Minimize the mean of a differentiable functional over exactly `horizon` steps, by L-BFGS through the trajectory.
+    """Find the parameters that minimize the mean of a differentiable functional, by gradients through the trajectory.
 
-    For functionals such as `Gap(step=k)` or `ContractionFactor`; a stopping time has no useful derivative.
+    L-BFGS minimizes it over exactly `horizon` steps. This suits functionals such as `Gap(step=k)` or
+    `ContractionFactor`; a stopping time has no useful derivative.
+
+    Arguments:
+        algorithm_factory, space: as in `loa.tune`.
+        functional: what is minimized.
+        horizon: the number of steps.
+        start: where the search begins; the middle of each range that it does not name.
+        iterations: the largest number of iterations of L-BFGS.
+
+    Returns:
+        `Tuned`: the best algorithm, its parameters, and all settings that were tried.
     """
     from scipy import optimize
 
@@ -210,7 +228,7 @@ def _mean_after(algorithm, problem_class, problems, functional: Functional, hori
 
 
 def _evaluate_each(algorithms: list[Algorithm], problem_class: ProblemClass, problems: Any, options: Any) -> list[Any]:
-    """Values of each algorithm: all at once, or one after the other where they cannot be stacked."""
+    """Values of each algorithm, from one evaluation, or from one after the other if they cannot be stacked."""
     try:
         together = stack(algorithms)
     except ValueError:

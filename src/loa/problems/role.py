@@ -25,7 +25,7 @@ class Role(IntEnum):
 
     @classmethod
     def named(cls, role: Role | str) -> Role:
-        """The role of that name, as it is written in JSON files and messages; a role is returned unchanged."""
+        """The role with this name in JSON files and messages; a role is returned unchanged."""
         if isinstance(role, Role):
             return role
         names = {each.text: each for each in cls}

@@ -106,6 +106,12 @@ def provenance(path_or_name: Path | str) -> dict[str, Any]:
 
     For the algorithms that ship with loa: experiment, seed, sizes, versions, and what was measured on test problems.
 
+    Arguments:
+        path_or_name: a file, or one of the names in `loa.shipped()`.
+
+    Returns:
+        What was given to `loa.save` as provenance.
+
     >>> provenance("lasso")["experiment"]
     'lasso'
     """

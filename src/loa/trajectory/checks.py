@@ -1,4 +1,4 @@
-"""What is looked at before trajectories are run: clear refusals, and how much memory a trajectory takes."""
+"""Checks made before any trajectory runs, and how much memory a trajectory takes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Needs(NamedTuple):
     waiting: float
 
     def one_device(self, width: int) -> bool:
-        """Whether the job must run on one device only, with so many slots."""
+        """Whether a job with this number of slots must run on one device."""
         return self.waiting * width >= SHARED_OUT
 
 
@@ -82,7 +82,7 @@ def check_job(job: Job) -> Needs:
 
 
 def _form(leaf: Any) -> Any:
-    """Shape and type in the place of an array; anything else as it is."""
+    """Shape and type in the place of an array; anything else unchanged."""
     if not isinstance(leaf, jax.Array | np.ndarray):
         return leaf
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
@@ -90,7 +90,7 @@ def _form(leaf: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
-    """`check_job` on shapes in the place of arrays, so that each combination is looked at once."""
+    """`check_job` on shapes in the place of arrays, so that each combination is checked only the first time."""
     job: Job = jax.tree.unflatten(structure, leaves)
     eqx.filter_eval_shape(_check_stack, job)
     eqx.filter_eval_shape(_check_problem_class, job)

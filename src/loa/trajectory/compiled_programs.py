@@ -1,4 +1,4 @@
-"""Compiled programs stay mapped into memory, and Linux allows a process only so many mappings.
+"""Compiled programs stay mapped into memory, and Linux limits the number of mappings of a process.
 
 Every new kind of evaluation adds about 150 of them, and beyond `vm.max_map_count`, 65 530 by default, jaxlib crashes in
 its compiler. So a long session forgets its programs in time.

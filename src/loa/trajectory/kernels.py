@@ -40,7 +40,9 @@ def _some_coordinate(problem_class: ProblemClass, problems: Any) -> Array:
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
-    r"""Make one step of an algorithm: sample from the transition kernel \(\gamma(h, \theta, s, \cdot)\) (appendix B).
+    r"""Make one step of an algorithm.
+
+    It is a sample from the transition kernel \(\gamma(h, \theta, s, \cdot)\) (appendix B).
 
     Returns:
         the next state.
@@ -51,9 +53,10 @@ def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, 
 def semigroup(
     algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, steps: int, key: Key[Array, ""]
 ) -> Any:
-    r"""Make several steps of an algorithm: sample from \(\gamma^t(h, \theta, s, \cdot)\) (appendix B).
+    r"""Make several steps of an algorithm.
 
-    From the initial state of a trajectory, with the key of that trajectory, these are its first steps.
+    It is a sample from \(\gamma^t(h, \theta, s, \cdot)\) (appendix B). From the initial state of a trajectory, with the
+    key of that trajectory, these are its first steps.
 
     Returns:
         the state after `steps` steps, which is the given one for 0 steps.
@@ -174,6 +177,13 @@ def trajectories(
     They are drawn from \(\psi(h, \theta_n, \cdot)\) for each problem of a stack. With the same key these are the
     trajectories that `loa.evaluate` sees, continued to the horizon. All of them are held in memory: for statistics of
     many long ones use `loa.evaluate`.
+
+    Arguments:
+        algorithm: one algorithm.
+        problems: a stack of problems, from `problem_class.draw` or your own.
+        horizon: the number of steps, at least 1.
+        key: the same key gives the same trajectories.
+        replicates: trajectories per problem, for random algorithms and starts.
 
     Returns:
         `Trajectories`, whose leaves have the leading axes (problem, replicate, time = 0 … horizon).

@@ -1,4 +1,4 @@
-"""Optimal losses that no formula gives: computed for many problems at once, to a proven accuracy, and cached on disk.
+"""Optimal losses that no formula gives: computed in batches, to a proven accuracy, and cached on disk.
 
 The loss gap is asked for at every step of every trajectory, so the minimum cannot be computed where it is needed. It
 is computed beforehand and travels with the problem:
@@ -33,7 +33,7 @@ BATCH = 16
 
 
 STEPS_PER_CHECK = 50
-"""How many steps are made before accuracy is looked at, which may cost more than a step."""
+"""Steps between two checks of the accuracy, which may cost more than a step."""
 
 MOST_CHECKS = 400
 """After 20 000 steps a problem is given up."""
@@ -47,9 +47,16 @@ class OptimalLosses(NamedTuple):
 
 
 def with_optimal_losses(problem_class: ProblemClass, problems: Any, *, progress: bool = False) -> Any:
-    """The same problems, carrying their optimal losses.
+    """Add their optimal losses to problems of a class that has no formula for them.
 
-    Problems of a class that knows its optimal loss are returned as they are.
+    Arguments:
+        problem_class: the class of the problems.
+        problems: a stack of problems.
+        progress: whether to show a bar on a terminal.
+
+    Returns:
+        The same problems with the field `optimal_loss`; problems of a class that knows its optimal loss are returned
+        unchanged.
 
     >>> from loa.problems import Lasso
     >>> lasso = Lasso(rows=6, columns=9)
@@ -70,13 +77,21 @@ def with_optimal_losses(problem_class: ProblemClass, problems: Any, *, progress:
 
 
 def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: bool = False) -> OptimalLosses:
-    r"""Optimal losses of a stack of problems, each with its proven accuracy.
+    r"""Compute the optimal losses of a stack of problems, each with its proven accuracy.
 
-    Computed in float64, whatever the precision of the problems, until `suboptimality` is below about
+    They are computed in float64, whatever the precision of the problems, until `suboptimality` is below about
     \(10^{-13} \max(1, |\ell|)\), which is far less than what `loa.gaps.loss_gap` forgives; a problem on which that
     fails is an error. Results are kept in the user's cache ($LOA_CACHE, or `loa` in the cache directory) under a hash
     of the program that computes the loss and of all numbers that go into it. A file that is damaged or says something
     impossible is not used, nor is a cache that other users can write to.
+
+    Arguments:
+        problem_class: a class that can bound the suboptimality of a point.
+        problems: a stack of problems.
+        progress: whether to show a bar on a terminal.
+
+    Returns:
+        `OptimalLosses`: for each problem a loss, and a proven bound of its distance from the minimum.
     """
     from rich.progress import track
 

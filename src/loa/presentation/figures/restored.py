@@ -1,4 +1,4 @@
-"""Restored images, to be looked at."""
+"""Restored images."""
 
 from __future__ import annotations
 

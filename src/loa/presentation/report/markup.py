@@ -1,4 +1,4 @@
-"""HTML that cannot be broken by what it shows: plain strings are escaped, only `Markup` is taken as it is."""
+"""HTML that cannot be broken by what it shows: plain strings are escaped, and only `Markup` is not."""
 
 from __future__ import annotations
 

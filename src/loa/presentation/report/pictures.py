@@ -63,7 +63,7 @@ def _regressions(data: xarray.Dataset) -> Figure:
     plots = [
         _regression(data.isel(example=k), points, entries, f"Example {k + 1}") for k in range(data.sizes["example"])
     ]
-    caption = "Data of some test problems and the curves that the networks fit after so many steps."
+    caption = "Data of some test problems and the curves that the networks fit after the number of steps in the legend."
     return Figure("regressions", "Fitted curves", caption, tuple(plots), (points, *entries), _errors(data, versions))
 
 
