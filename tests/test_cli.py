@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
+from loa import cli, experiments
 from loa.storage.saved_algorithms import SUFFIX
 
 
@@ -34,7 +36,7 @@ def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
         f"algorithm{SUFFIX}", "certificates.json", "distribution.png", "figure.pdf", "figure.png", "functionals.png",
-        "performance.nc", "plan.json", f"prior{SUFFIX}", "profile.png", "report.html", "summary.json",
+        "pairs.png", "performance.nc", "plan.json", f"prior{SUFFIX}", "profile.png", "report.html", "summary.json",
         "trajectories.pdf", "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
@@ -204,7 +206,7 @@ class Energy(loa.Functional):
     def result(self, carry, end):
         return jnp.minimum(jnp.where(end.diverged, jnp.inf, carry[0]), self.cap)
 
-functionals = [Energy(), Energy(name="loss_of_heat", cap=float("inf"))]
+functionals = [loa.LargestGap(cap=100.0), Energy(), Energy(name="loss_of_heat", cap=float("inf"))]
 """
 
 
@@ -257,7 +259,15 @@ def test_a_functional_that_the_user_defines_appears_everywhere(own):
     for text in (certified[0]["sentence"], "Energy (J) on the test problems", "Loss of heat (J) on the test problems"):
         assert text in report
     with Image.open(directory / "functionals.png") as image:
-        assert image.height > 0.8 * image.width  # oracle calls and the two of the user: two rows of panels
+        assert image.height > 0.8 * image.width  # oracle calls and three of the user: two rows of panels
+
+
+def test_a_functional_defined_in_the_file_is_measured_and_certified(own):
+    directory = own[0] / "runs" / "bowls"
+    certificates = json.loads((directory / "certificates.json").read_text())["together"]
+    certificate, measured = certificates["largest gap"], json.loads((directory / "summary.json").read_text())["learned"]
+    assert (certificate["functional"], certificate["cap"]) == ("largest_gap", 100.0)
+    assert 2.0 < measured["largest_gap"]["mean"] < certificate["bound"] < 100.0
 
 
 def test_figures_and_report_are_made_again(own):
@@ -274,6 +284,18 @@ def test_a_report_needs_a_run(tmp_path):
     refused = loa("report", tmp_path)
     assert refused.returncode == 1
     assert "does not hold a finished run" in refused.stderr
+
+
+@pytest.mark.parametrize(("options", "preset"), [((), "quick"), (("--pretrained",), "pretrained")])
+def test_shipped_weights_have_a_preset_of_their_own(monkeypatch, options, preset):
+    orders = []
+    monkeypatch.setattr(cli, "_run", lambda order, *_: orders.append(order))
+    done = CliRunner().invoke(cli.app, ["run", "lasso", *options])
+    assert done.exit_code == 0, done.output
+    (order,) = orders
+    assert (order.preset, order.pretrained) == (preset, bool(options))
+    assert order.experiment.sizes == experiments.get("lasso").at(preset).sizes
+    assert order.identity()["preset"] == preset
 
 
 def test_what_cannot_be_run_is_one_sentence(tmp_path):

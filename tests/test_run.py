@@ -21,7 +21,7 @@ from loa.run.directory import ChangedPlanError, OccupiedError
 from loa.run.prior import WeightedPrior, shipped_prior
 from loa.storage.saved_algorithms import SUFFIX
 
-SIZES = {"prior": 30, "posterior": 60, "validation": 10, "held-out": 80, "test": 40}
+SIZES = {"prior": 30, "posterior": 60, "validation": 10, "held-out": 200, "test": 40}
 
 
 class Bowls(loa.ProblemClass):
@@ -114,7 +114,8 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
     _, directory = finished
     assert {path.name for path in directory.iterdir()} == {
         "plan.json", "summary.json", "certificates.json", "performance.nc", f"algorithm{SUFFIX}", f"prior{SUFFIX}",
-        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png", "functionals.png",
+        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png",
+        "pairs.png", "functionals.png",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
@@ -162,7 +163,7 @@ def test_another_seed_gives_other_numbers(finished, tmp_path):
 def interrupted(order, directory, monkeypatch, stage):
     """A run that is interrupted when it comes to a function of the script."""
 
-    def interrupt(*_):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

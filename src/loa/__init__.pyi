@@ -50,6 +50,7 @@ from .trajectory.evaluation import Performance as Performance
 from .trajectory.evaluation import evaluate as evaluate
 from .trajectory.functionals import ContractionFactor as ContractionFactor
 from .trajectory.functionals import ConvergenceRate as ConvergenceRate
+from .trajectory.functionals import CumulativeGap as CumulativeGap
 from .trajectory.functionals import Functional as Functional
 from .trajectory.functionals import Gap as Gap
 from .trajectory.functionals import Indicator as Indicator

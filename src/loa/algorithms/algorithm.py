@@ -17,7 +17,9 @@ from .weights import as_distribution
 
 
 class Algorithm(eqx.Module):
-    r"""An iterative algorithm \(s^{(t+1)} = \mathcal A(h, \theta, s^{(t)}, r^{(t+1)})\).
+    r"""An iterative algorithm whose array leaves are its parameters.
+
+    \(s^{(t+1)} = \mathcal A(h, \theta, s^{(t)}, r^{(t+1)})\).
 
     The array leaves of the module *are* the parameters h: a step size, or the weights of a network. θ is reached
     through the oracle, the state s is any pytree of arrays, the randomness r is the PRNG key. Everything is written
@@ -33,14 +35,19 @@ class Algorithm(eqx.Module):
 
     @abstractmethod
     def init(self, oracle: Oracle, x0: Any) -> Any:
-        r"""The initial state \(s^{(0)}\) over the initial point."""
+        r"""The initial state over the initial point.
+
+        \(s^{(0)}\) in the paper.
+        """
 
     @abstractmethod
     def step(self, oracle: Oracle, state: Any, key: Key[Array, ""]) -> Any:
         """One application of the algorithm: the next state."""
 
     def iterate(self, state: Any) -> Any:
-        r"""The projection \(x = \mathrm{proj}_X(s)\) of a state onto the optimization space.
+        r"""The point of the optimization space that a state stands for.
+
+        The projection \(x = \mathrm{proj}_X(s)\).
 
         The state itself, unless the algorithm has memory.
         """
@@ -55,7 +62,9 @@ class Algorithm(eqx.Module):
 
 
 class Stack(eqx.Module):
-    r"""A finite set of parameters \(h_1, \dots, h_K\) of one algorithm, optionally a distribution on it.
+    r"""A finite set of parameters of one algorithm, optionally a distribution on it.
+
+    The parameters are \(h_1, \dots, h_K\).
 
     `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`. Arrays
     that all candidates have in common are held once, in `common`, and are None in `algorithms`.
@@ -83,6 +92,13 @@ def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
     """Stack algorithms of the same kind: a finite set of parameters or, with weights, a distribution on it.
 
     An array that is the very same object in all of them is held once.
+
+    Arguments:
+        algorithms: algorithms of one class, with parameters of the same shapes.
+        weights: one probability per algorithm; None for a set without a distribution.
+
+    Returns:
+        The stack.
 
     >>> from loa import GradientDescent
     >>> len(stack([GradientDescent(0.1), GradientDescent(0.2)], weights=[0.25, 0.75]))

@@ -93,7 +93,9 @@ class LBFGSState(NamedTuple):
 
 
 class LBFGS(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} - \alpha^{(t)} H^{(t)} \nabla \ell(x^{(t)}, \theta)\), with h empty.
+    r"""The limited-memory BFGS method, a quasi-Newton method without parameters to learn.
+
+    \(x^{(t+1)} = x^{(t)} - \alpha^{(t)} H^{(t)} \nabla \ell(x^{(t)}, \theta)\), with h empty.
 
     H is what m updates of the BFGS method make of a multiple γ of the identity, one for each of the last pairs
     \(s = x^{(t+1)} - x^{(t)}\), \(y = \nabla \ell(x^{(t+1)}, \theta) - \nabla \ell(x^{(t)}, \theta)\), oldest first:

@@ -1,8 +1,8 @@
 """Systems of linear equations inside the steps of algorithms.
 
-On CPUs JAX shares out a batch of LAPACK calls among the very threads that run its programs, and waits. If all of these
+On CPUs, JAX divides a batch of LAPACK calls among the same threads that run its programs, and waits. If all of these
 threads wait, they wait for ever: seen within seconds with two programs on two devices (jaxlib 0.10). The engine
-runs one program per device, so what steps ask of LAPACK should come one by one, which is not shared out and no slower.
+runs one program per device, so steps should ask LAPACK for one system at a time, which is not divided and no slower.
 Jobs that ask for more run on one device (see `loa.trajectory.jaxprs`).
 """
 

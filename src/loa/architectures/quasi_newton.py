@@ -74,7 +74,9 @@ class QuasiNewtonState(NamedTuple):
 
 
 class LearnedQuasiNewton(Algorithm):
-    r"""\(x^{(t+1)} = x^{(t)} - \alpha H^{(t)} \nabla \ell(x^{(t)}, \theta)\), without a line search.
+    r"""A quasi-Newton method that begins with the learned curvature of the class, without a line search.
+
+    \(x^{(t+1)} = x^{(t)} - \alpha H^{(t)} \nabla \ell(x^{(t)}, \theta)\).
 
     H is what m updates of the BFGS method make of the inverse of the class's average curvature, damped in proportion to
     a power of the loss, as Levenberg and Marquardt do:

@@ -28,6 +28,8 @@ from .goals import Mean as Mean
 from .goals import Probability as Probability
 from .goals import Quantile as Quantile
 from .goals import Tail as Tail
+from .hoeffding import HoeffdingMean as HoeffdingMean
+from .hoeffding import hoeffding_bound as hoeffding_bound
 from .lambda_grid import best_on_grid as best_on_grid
 from .lambda_grid import geometric_grid as geometric_grid
 from .lambda_grid import odds_grid as odds_grid

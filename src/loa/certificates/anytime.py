@@ -30,6 +30,15 @@ def anytime_bounds(values: Any, delta: float, cap: float, grid: Sequence[float] 
 
     As all hold together, a bound never has to be larger than an earlier one.
 
+    Arguments:
+        values: values on held-out problems, one per problem.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+        grid: values of λ, fixed beforehand.
+
+    Returns:
+        The bounds as (problem,).
+
     >>> bounds = anytime_bounds(np.tile([100.0, 300.0], 500), delta=0.05, cap=500.0)
     >>> bounds[[9, 99, 999]].round(1)
     array([315.1, 226.2, 210. ])

@@ -55,6 +55,9 @@ def betting_bound(values: Any, delta: float, cap: float, prior_values: Any = Non
         cap: the largest value there can be.
         prior_values: values on prior problems, disjoint from the others; they make the first bets better.
 
+    Returns:
+        The bound, which holds with probability 1 - delta.
+
     >>> values = np.tile([100.0, 300.0], 500)
     >>> round(betting_bound(values, delta=0.05, cap=500.0), 1)
     204.6
@@ -72,6 +75,15 @@ def betting_bound(values: Any, delta: float, cap: float, prior_values: Any = Non
 
 def lower_betting_bound(values: Any, delta: float, cap: float, prior_values: Any = None) -> float:
     """A lower bound on the mean, valid with probability 1 - delta: the upper bound of what is missing to the cap.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+        prior_values: values on prior problems, disjoint from the others; they make the first bets better.
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> values = np.tile([100.0, 300.0], 500)
     >>> round(lower_betting_bound(values, delta=0.05, cap=500.0), 1)

@@ -17,7 +17,17 @@ from .rounding import plain
 
 
 def clopper_pearson_upper(successes: Any, trials: Any, delta: float) -> Any:
-    r"""An upper bound on a probability from a number of successes: the p with \(P(\mathrm{Bin}(n,p)\le k)=\delta\).
+    r"""An upper bound on a probability from a number of successes.
+
+    It is the p with \(P(\mathrm{Bin}(n,p)\le k)=\delta\).
+
+    Arguments:
+        successes: the number of successes.
+        trials: the number of trials.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> round(clopper_pearson_upper(0, 100, 0.05), 5) == round(1 - 0.05 ** (1 / 100), 5)
     True
@@ -28,7 +38,17 @@ def clopper_pearson_upper(successes: Any, trials: Any, delta: float) -> Any:
 
 
 def clopper_pearson_lower(successes: Any, trials: Any, delta: float) -> Any:
-    r"""A lower bound on a probability from a number of successes: the p with \(P(\mathrm{Bin}(n,p)\ge k)=\delta\).
+    r"""A lower bound on a probability from a number of successes.
+
+    It is the p with \(P(\mathrm{Bin}(n,p)\ge k)=\delta\).
+
+    Arguments:
+        successes: the number of successes.
+        trials: the number of trials.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> round(clopper_pearson_lower(100, 100, 0.05), 5) == round(0.05 ** (1 / 100), 5)
     True
@@ -39,7 +59,17 @@ def clopper_pearson_lower(successes: Any, trials: Any, delta: float) -> Any:
 
 
 def tail_bound(values: Any, threshold: float, delta: float) -> float:
-    r"""An upper bound on \(P(\varphi > \text{threshold})\) for a threshold fixed beforehand. Infinite values are fine.
+    r"""An upper bound on how often values are above a threshold.
+
+    It bounds \(P(\varphi > \text{threshold})\) for a threshold fixed beforehand. Infinite values are allowed.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        threshold: fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> round(tail_bound(np.arange(100.0), threshold=98.0, delta=0.05), 4)
     0.0466
@@ -51,10 +81,20 @@ def tail_bound(values: Any, threshold: float, delta: float) -> float:
 
 
 def quantile_bound(values: Any, level: float, delta: float) -> float:
-    r"""An upper bound on the quantile \(q_\beta = \inf\{\alpha : P(\varphi\le\alpha)\ge\beta\}\), an order statistic.
+    r"""An upper bound on a quantile, which is an order statistic.
+
+    It bounds \(q_\beta = \inf\{\alpha : P(\varphi\le\alpha)\ge\beta\}\).
 
     \(X_{(k)} < q_\beta\) needs k values below \(q_\beta\), each with a probability of at most β: the smallest k with
     \(P(\mathrm{Bin}(N,\beta) \ge k) \le \delta\) is taken. Infinite if there are too few problems for that.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        level: in (0, 1), fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound; infinity if there are too few problems.
 
     >>> quantile_bound(np.arange(100.0), level=0.9, delta=0.05)
     95.0

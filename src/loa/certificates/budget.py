@@ -14,7 +14,9 @@ class OverspentError(ValueError):
 
 
 class Budget:
-    r"""The failure probability \(\delta = 1 - \text{confidence}\), divided among names in given proportions.
+    r"""A probability of failure, divided among names in given proportions.
+
+    With \(\delta = 1 - \text{confidence}\) as the whole.
 
     Each name is spent once and gets the confidence for one certificate; by the union bound all of them hold together
     with the confidence declared.
@@ -105,6 +107,12 @@ class Budget:
 
 def joint_confidence(certificates: Iterable[Certificate]) -> float:
     """The confidence with which certificates hold together, whatever their dependence (the union bound).
+
+    Arguments:
+        certificates: any certificates.
+
+    Returns:
+        The confidence, at least 0.
 
     >>> from loa.certificates import certify
     >>> joint_confidence([certify([1.0], cap=2.0, confidence=0.95), certify([1.0], cap=2.0, confidence=0.99)])

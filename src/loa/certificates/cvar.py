@@ -29,6 +29,9 @@ def cvar_bound(values: Any, level: float, threshold: float, delta: float, cap: f
         level: α in (0, 1).
         threshold: c in [0, cap), for example from `cvar_threshold` on prior problems.
 
+    Returns:
+        The bound, which holds with probability 1 - delta.
+
     >>> values = np.linspace(0.0, 100.0, 1001)
     >>> round(cvar_bound(values, level=0.9, threshold=90.0, delta=0.05, cap=100.0), 2)
     96.13
@@ -58,6 +61,14 @@ def lower_cvar_bound(values: Any, level: float, delta: float) -> float:
     Kolmogorov–Smirnov width ε. So the variable is stochastically larger than the sample with a share of ε moved from
     its largest values to zero, and so is its CVaR.
 
+    Arguments:
+        values: values on held-out problems, one per problem.
+        level: in (0, 1), fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
+
     >>> round(lower_cvar_bound(np.linspace(0.0, 100.0, 1001), level=0.9, delta=0.05), 2)
     91.19
     """
@@ -72,6 +83,14 @@ def lower_cvar_bound(values: Any, level: float, delta: float) -> float:
 
 def cvar_threshold(prior_values: Any, level: float, cap: float) -> float:
     """A good c from prior problems: their quantile, if it is below the cap, else the largest value that is.
+
+    Arguments:
+        prior_values: values on prior problems, disjoint from the others; they make the first bets better.
+        level: in (0, 1), fixed beforehand.
+        cap: the largest possible value.
+
+    Returns:
+        The threshold c, below the cap.
 
     >>> cvar_threshold(np.arange(100.0), level=0.9, cap=100.0)
     89.0

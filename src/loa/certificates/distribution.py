@@ -40,7 +40,15 @@ class Band(NamedTuple):
 
 
 def simple_band(values: Any, delta: float) -> Band:
-    """The empirical distribution function, lowered by the Kolmogorov–Smirnov width."""
+    """The empirical distribution function, lowered by the Kolmogorov–Smirnov width.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The band, at the sorted values.
+    """
     ordered = np.sort(one_per_problem(values))
     width = band_width(ordered.size, delta)
     return Band(ordered, np.maximum(np.arange(1, ordered.size + 1) / ordered.size - width, 0.0))
@@ -48,6 +56,13 @@ def simple_band(values: Any, delta: float) -> Band:
 
 def tight_band(values: Any, delta: float) -> Band:
     """The Berk–Jones band; exact for up to 4096 problems, beyond which a cruder level is used.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The band, at the sorted values.
 
     >>> band = tight_band(np.arange(100.0), delta=0.05)
     >>> round(band.at(89.0), 3), round(band.at(99.0), 3)

@@ -82,6 +82,9 @@ class Draw:
 def check_disjoint(*draws: Draw) -> None:
     """Refuse draws that share problems although their roles must be disjoint.
 
+    Arguments:
+        draws: the draws to compare.
+
     >>> check_disjoint(Draw.of(np.arange(3.0), "posterior"), Draw.of(np.arange(2.0), "held-out"))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...

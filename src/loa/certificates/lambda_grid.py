@@ -24,6 +24,14 @@ class Choice(NamedTuple):
 def best_on_grid(bound: Callable[[float, float], float], grid: Sequence[float], delta: float) -> Choice:
     """The smallest of `bound(lam, delta / K)` over a grid of K values that was fixed beforehand.
 
+    Arguments:
+        bound: a function of λ and of the probability of failure.
+        grid: values of λ, fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The smallest bound and its λ.
+
     >>> from loa.certificates import paper_bound
     >>> def bound(lam, delta):
     ...     return paper_bound(250.0, kl=2.0, num_problems=1000, lam=lam, delta=delta, cap=500.0)
@@ -38,7 +46,17 @@ def best_on_grid(bound: Callable[[float, float], float], grid: Sequence[float], 
 
 
 def odds_grid(low: float, high: float, count: int) -> tuple[float, ...]:
-    r"""Values in (0, 1) whose odds \(\lambda/(1-\lambda)\) are at a constant ratio: the grid for the product bound.
+    r"""Values in (0, 1) whose odds are at a constant ratio, the grid for the product bound.
+
+    The odds are \(\lambda/(1-\lambda)\).
+
+    Arguments:
+        low: the first value, positive.
+        high: the last value, positive.
+        count: how many values.
+
+    Returns:
+        The values.
 
     >>> [round(lam, 3) for lam in odds_grid(0.1, 10.0, 3)]
     [0.091, 0.5, 0.909]
@@ -48,6 +66,14 @@ def odds_grid(low: float, high: float, count: int) -> tuple[float, ...]:
 
 def geometric_grid(low: float, high: float, count: int) -> tuple[float, ...]:
     """Values from low to high at a constant ratio.
+
+    Arguments:
+        low: the first value, positive.
+        high: the last value, positive.
+        count: how many values.
+
+    Returns:
+        The values.
 
     >>> geometric_grid(0.1, 10.0, 3)
     (0.1, 1.0, 10.0)

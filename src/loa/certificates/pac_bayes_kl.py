@@ -15,13 +15,25 @@ from .rounding import plain, round_up
 
 
 def kl_bound(empirical: Any, kl: Any, num_problems: Any, delta: float, cap: float = 1.0) -> Any:
-    r"""The cap times the largest r with
+    r"""The PAC-Bayes-kl bound on the mean over a posterior.
+
+    It is the cap times the largest r with
 
     \[ \mathrm{kl}(\hat R/\varphi_{\max}\,\|\,r)
        \le \frac1N\Big(\mathrm{KL}(\rho\|\pi) + \log\frac{2\sqrt N}\delta\Big). \]
 
     \(\mathrm{kl}(p\|q)\) is the divergence between two coins. Maurer (2004) for values in [0, 1]: the constant
     \(\sum_k \binom Nk (k/N)^k (1-k/N)^{N-k} \le 2\sqrt N\) holds for every N ≥ 1.
+
+    Arguments:
+        empirical: the average over problems and posterior.
+        kl: the divergence of posterior from prior.
+        num_problems: the number of problems N.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> round(kl_bound(250.0, kl=2.0, num_problems=1000, delta=0.05, cap=500.0), 2)
     283.65
@@ -46,7 +58,16 @@ def binary_kl(p: Any, q: Any) -> Any:
 
 
 def kl_inverse(p: Any, divergence: Any) -> Any:
-    r"""The largest q in [p, 1] with \(\mathrm{kl}(p\|q) \le\) the divergence, by bisection, rounded outward.
+    r"""The largest q whose binary divergence from p is at most a given one.
+
+    The q in [p, 1] with \(\mathrm{kl}(p\|q) \le\) the divergence, by bisection, rounded outward.
+
+    Arguments:
+        p: in [0, 1].
+        divergence: what the binary divergence may be.
+
+    Returns:
+        The q, as an array if the arguments are arrays.
 
     >>> round(kl_inverse(0.0, -np.log(0.9)), 6)
     0.1

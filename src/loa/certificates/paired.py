@@ -27,9 +27,20 @@ ROUGH_GRID = DEFAULT_GRID[2::4]
 
 
 def difference_bound(values: Any, baseline: Any, delta: float, cap: float) -> float:
-    r"""An upper bound on \(\mathbb E[\varphi_A - \varphi_B]\), by betting on the difference, scaled to [0, 1].
+    r"""An upper bound on the difference of two means, from pairs.
+
+    It bounds \(\mathbb E[\varphi_A - \varphi_B]\) by betting on the difference, scaled to [0, 1].
 
     Below zero it certifies that A is better on average.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        baseline: values of the other algorithm on the same problems.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> baseline = np.tile([100.0, 300.0, 200.0, 250.0], 100)
     >>> round(difference_bound(0.9 * baseline, baseline, delta=0.05, cap=500.0), 1)
@@ -40,13 +51,24 @@ def difference_bound(values: Any, baseline: Any, delta: float, cap: float) -> fl
 
 
 def ratio_bound(values: Any, baseline: Any, delta: float, cap: float) -> float:
-    r"""An upper bound on \(\mathbb E\varphi_A / \mathbb E\varphi_B\), between 1/64 and 64, infinite if there is none.
+    r"""An upper bound on the ratio of two means, from pairs.
+
+    It bounds \(\mathbb E\varphi_A / \mathbb E\varphi_B\), between 1/64 and 64.
 
     For a ratio r the gambler bets that \(\mathbb E[\varphi_A - r\varphi_B] < 0\), that is on
     \(Z_r = (\varphi_A - r\varphi_B + r\varphi_{\max}) / ((1+r)\varphi_{\max}) \in [0, 1]\) against the mean
     r / (1 + r). If the ratio is r or larger he rarely gets rich. As for the mean, r runs over one fixed grid, and the
     point after the largest r that is not rejected is above the ratio with probability \(1-\delta\). One percent of δ is
     spent on the any-time bound, above which no point need be tried.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        baseline: values of the other algorithm on the same problems.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+
+    Returns:
+        The bound; infinity if there is none.
 
     >>> baseline = np.tile([100.0, 300.0, 200.0, 250.0], 100)
     >>> round(ratio_bound(0.9 * baseline, baseline, delta=0.05, cap=500.0), 3)
@@ -73,7 +95,18 @@ def ratio_bound(values: Any, baseline: Any, delta: float, cap: float) -> float:
 
 
 def anytime_difference_bounds(values: Any, baseline: Any, delta: float, cap: float) -> Array:
-    r"""Bounds on \(\mathbb E[\varphi_A - \varphi_B]\) after each problem, all of them true with probability 1 - delta.
+    r"""Upper bounds on the difference of two means after each problem.
+
+    They bound \(\mathbb E[\varphi_A - \varphi_B]\), and all of them hold simultaneously with probability 1 - delta.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        baseline: values of the other algorithm on the same problems.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+
+    Returns:
+        The bounds as (problem,).
 
     >>> baseline = np.tile([100.0, 300.0, 200.0, 250.0], 100)
     >>> anytime_difference_bounds(0.9 * baseline, baseline, delta=0.05, cap=500.0)[[99, 399]].round(1)
@@ -86,11 +119,23 @@ def anytime_difference_bounds(values: Any, baseline: Any, delta: float, cap: flo
 def anytime_ratio_bound(
     values: Any, baseline: Any, delta: float, cap: float, grid: Sequence[float] = DEFAULT_GRID
 ) -> float:
-    r"""A bound on \(\mathbb E\varphi_A / \mathbb E\varphi_B\) that is valid after every problem.
+    r"""An upper bound on the ratio of two means that is valid after every problem.
+
+    It bounds \(\mathbb E\varphi_A / \mathbb E\varphi_B\).
 
     With \(\mathbb E\varphi_A \ge r\,\mathbb E\varphi_B\), the mixture
     \(\sum_k w_k\prod_{i\le n} (1 + \lambda_k (r B_i - A_i))\) is a non-negative supermartingale; it increases with r.
     With probability 1 - delta the r at which it is 1/δ is above the ratio at all times. Infinite if there is none.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        baseline: values of the other algorithm on the same problems.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+        grid: values of λ, fixed beforehand.
+
+    Returns:
+        The bound; infinity if there is none.
 
     >>> baseline = np.tile([100.0, 300.0, 200.0, 250.0], 100)
     >>> round(anytime_ratio_bound(0.9 * baseline, baseline, delta=0.05, cap=500.0), 3)
@@ -100,7 +145,17 @@ def anytime_ratio_bound(
 
 
 def better_bound(values: Any, baseline: Any, delta: float) -> float:
-    r"""A lower bound on \(P(\varphi_A < \varphi_B)\), the share of problems on which A is strictly better.
+    r"""A lower bound on the share of problems on which one algorithm is strictly better.
+
+    It bounds \(P(\varphi_A < \varphi_B)\).
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        baseline: values of the other algorithm on the same problems.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> round(better_bound(np.zeros(100), np.ones(100), delta=0.05), 4)
     0.9705

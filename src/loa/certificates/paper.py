@@ -29,6 +29,9 @@ def paper_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: flo
         empirical: \(\hat R(\rho) \in [0, \varphi_{\max}]\), the average over problems and posterior.
         lam: λ > 0, on the scale of one over the functional; see `paper_lambda`.
 
+    Returns:
+        The bound, which holds with probability 1 - delta.
+
     >>> round(paper_bound(250.0, kl=2.0, num_problems=1000, lam=0.2, delta=0.05, cap=500.0), 2)
     299.98
     """
@@ -36,10 +39,23 @@ def paper_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: flo
 
 
 def sharp_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: float, cap: float) -> Any:
-    r"""The same with Hoeffding's lemma on \([0, \varphi_{\max}]\), half the length that the paper's proof uses.
+    r"""The paper's bound with the sharp constant of Hoeffding's lemma.
+
+    The lemma is used on \([0, \varphi_{\max}]\), half the length that the paper's proof uses.
 
     \[ R(\rho) \le \hat R(\rho) + \frac{\mathrm{KL}(\rho\|\pi) + \frac{\lambda^2}{8N}\varphi_{\max}^2
        + \log\frac1\delta}{\lambda} \]
+
+    Arguments:
+        empirical: the average over problems and posterior.
+        kl: the divergence of posterior from prior.
+        num_problems: the number of problems N.
+        lam: λ, fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
 
     >>> round(sharp_bound(250.0, kl=2.0, num_problems=1000, lam=0.4, delta=0.05, cap=500.0), 2)
     274.99
@@ -56,6 +72,16 @@ def catoni_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: fl
     \(\Phi_a\) maps the unit interval onto itself; beyond it the bound is 1. It bounds the probability of an event from
     above: for success, bound that of failure.
 
+    Arguments:
+        empirical: the average over problems and posterior.
+        kl: the divergence of posterior from prior.
+        num_problems: the number of problems N.
+        lam: λ, fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        The bound, which holds with probability 1 - delta.
+
     >>> round(catoni_bound(0.01, kl=2.0, num_problems=1000, lam=1000.0, delta=0.05), 4)
     0.0235
     """
@@ -70,10 +96,22 @@ def catoni_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: fl
 
 
 def paper_lambda(kl: float, num_problems: int, delta: float, cap: float, *, sharp: bool = False) -> float:
-    r"""The λ at which the bound is smallest when the divergence is as anticipated: \(\sqrt{2 N L} / \varphi_{\max}\).
+    r"""The λ at which the paper's bound is smallest for an anticipated divergence.
+
+    It is \(\sqrt{2 N L} / \varphi_{\max}\).
 
     Here \(L = \mathrm{KL} + \log\frac1\delta\) with a divergence guessed beforehand (from prior problems), never the
     one that results: λ must not depend on the posterior problems. With the sharp constant it is twice as large.
+
+    Arguments:
+        kl: the divergence of posterior from prior.
+        num_problems: the number of problems N.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+        sharp: whether Hoeffding's lemma is used with its sharp constant.
+
+    Returns:
+        λ.
 
     >>> round(paper_lambda(2.0, 1000, 0.05, 500.0), 3)
     0.2
@@ -90,6 +128,9 @@ def catoni_lambda(empirical: float, kl: float, num_problems: int, delta: float) 
     Arguments:
         empirical: the share of problems with the property that is expected, from prior problems.
         kl: the divergence expected. A guess is enough: the bound is flat around its best λ.
+
+    Returns:
+        λ.
 
     >>> lam = catoni_lambda(0.01, kl=2.0, num_problems=1000, delta=0.05)
     >>> 800 < lam < 900

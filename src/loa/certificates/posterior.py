@@ -144,6 +144,9 @@ def certify_posterior(
         lam: λ in (0, 1), or a grid of them, declared beforehand and paid for.
         lam_origin: how λ was chosen, for the record.
 
+    Returns:
+        The certificate.
+
     >>> values = np.tile([[100.0, 150.0], [300.0, 350.0]], (500, 1))
     >>> round(certify_posterior(values, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=0.3).bound, 1)
     213.4
@@ -171,6 +174,9 @@ def certify_occam(
         values: (problem,) of the chosen candidate, on the posterior problems.
         prior_mass: π(h) in (0, 1].
 
+    Returns:
+        The certificate.
+
     >>> print(certify_occam(np.tile([100.0, 300.0], 500), 0.01, cap=500.0, functional="stopping_time"))
     With 95% confidence, the algorithm needs at most 210.4 iterations on average on new problems drawn like these 1000.
     """
@@ -182,6 +188,14 @@ def held_out_is_better(share: float, prior_mass: float, delta: float = 0.05) -> 
 
     Held-out problems win when their share of all problems after the prior ones exceeds
     \((z_{1-\delta} / z_{1-\delta\pi(h)})^2\): 41% for ten candidates of equal mass, 25% for a hundred.
+
+    Arguments:
+        share: the share of held-out problems among those after the prior ones.
+        prior_mass: π(h) of the chosen candidate.
+        delta: the probability of failure allowed, in (0, 1).
+
+    Returns:
+        True if held-out problems are better.
 
     >>> held_out_is_better(0.3, prior_mass=1 / 10), held_out_is_better(0.3, prior_mass=1 / 100)
     (False, True)

@@ -39,6 +39,9 @@ def product_bound(values: Any, posterior: Any, kl: float, lam: float, delta: flo
         delta: the probability of failure allowed.
         cap: the largest value there can be.
 
+    Returns:
+        The bound, which holds with probability 1 - delta.
+
     >>> values = np.tile([[100.0], [300.0]], (500, 1))
     >>> round(product_bound(values, [1.0], kl=0.0, lam=0.2, delta=0.05, cap=500.0), 1)
     209.0
@@ -55,6 +58,17 @@ def product_bound_on_grid(
     values: Any, posterior: Any, kl: float, grid: Sequence[float], delta: float, cap: float
 ) -> Choice:
     """The smallest product bound over a grid of λ that was fixed beforehand, at the price log K.
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        posterior: one probability per candidate.
+        kl: the divergence of posterior from prior.
+        grid: values of λ, fixed beforehand.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
+
+    Returns:
+        The smallest bound and its λ.
 
     >>> values = np.tile([[100.0], [300.0]], (500, 1))
     >>> choice = product_bound_on_grid(values, [1.0], 0.0, (0.05, 0.1, 0.2, 0.4), 0.05, 500.0)
@@ -73,7 +87,18 @@ def product_bound_on_grid(
 
 
 def gibbs_posterior(values: Any, prior: Any, lam: float, cap: float) -> Array:
-    r"""The posterior at which the product bound is smallest: \(\rho \propto \pi \prod_i (1-\lambda X_i)\).
+    r"""The posterior at which the product bound is smallest.
+
+    It is \(\rho \propto \pi \prod_i (1-\lambda X_i)\).
+
+    Arguments:
+        values: values on held-out problems, one per problem.
+        prior: one probability per candidate.
+        lam: λ, fixed beforehand.
+        cap: the largest possible value.
+
+    Returns:
+        One probability per candidate.
 
     >>> gibbs_posterior([[1.0, 2.0], [1.0, 2.0]], [0.5, 0.5], lam=0.5, cap=2.0).round(3)
     array([0.692, 0.308])
@@ -87,7 +112,16 @@ def gibbs_posterior(values: Any, prior: Any, lam: float, cap: float) -> Array:
 
 
 def kl_divergence(posterior: Any, prior: Any) -> float:
-    r"""\(\mathrm{KL}(\rho\|\pi) = \sum_h \rho(h)\log\frac{\rho(h)}{\pi(h)}\), refused where it is infinite.
+    r"""The divergence of a posterior from a prior, refused where it is infinite.
+
+    \(\mathrm{KL}(\rho\|\pi) = \sum_h \rho(h)\log\frac{\rho(h)}{\pi(h)}\).
+
+    Arguments:
+        posterior: one probability per candidate.
+        prior: one probability per candidate.
+
+    Returns:
+        The divergence, rounded up.
 
     >>> round(kl_divergence([1.0, 0.0], [0.25, 0.75]), 4)
     1.3863
@@ -112,6 +146,9 @@ def choose_lambda(values: Any, kl: float, num_problems: int, delta: float, cap: 
         kl: the divergence anticipated. A guess is enough: the bound is flat around its best λ.
         num_problems: how many posterior problems there will be.
         weights: the posterior anticipated; equal weights if not given.
+
+    Returns:
+        λ in (0, 1).
 
     >>> lam = choose_lambda(np.tile([[100.0], [300.0]], (50, 1)), 2.0, 1000, 0.05, 500.0)
     >>> 0.2 < lam < 0.5

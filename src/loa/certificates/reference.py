@@ -144,6 +144,9 @@ def reference_certificates(
         values: (problem, candidate), on the posterior problems.
         posterior, prior: one probability per candidate.
 
+    Returns:
+        Three certificates.
+
     >>> values = np.tile([[100.0, 150.0], [300.0, 350.0]], (500, 1))
     >>> for certificate in reference_certificates(values, [0.9, 0.1], [0.5, 0.5], cap=500.0):
     ...     print(certificate.kind, round(certificate.bound, 1))
@@ -169,6 +172,17 @@ def references_of(
     draws: Mapping[str, str] | None = None,
 ) -> tuple[Certificate, ...]:
     """What to print beside a goal for a posterior: the paper's theorem for it, and its relatives.
+
+    Arguments:
+        goal: a goal for a posterior.
+        values: values on held-out problems, one per problem.
+        posterior: one probability per candidate.
+        prior: one probability per candidate.
+        confidence: in (0, 1).
+        draws: the draws to compare.
+
+    Returns:
+        Certificates to compare with.
 
     >>> goal = PosteriorProbability("solved")
     >>> [certificate.kind for certificate in references_of(goal, np.ones((50, 1)), [1.0], [1.0], 0.95)]

@@ -140,6 +140,9 @@ def certify_until(
         finite: whether the class has finitely many problems, so that some may be drawn twice.
         progress: whether to print a line per batch, or a function to call.
 
+    Returns:
+        The certificate.
+
     >>> from loa.certificates import Mean
     >>> rng = np.random.default_rng(0)
     >>> def batches():

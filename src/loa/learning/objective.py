@@ -14,7 +14,6 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.gaps import norm
-from ..problems.oracle import Oracle
 from ..problems.problem_class import ProblemClass
 from ..trajectory.functionals import End, Functional, Record
 from ..trajectory.walk import Moment, Walk, segment_step_key
@@ -130,7 +129,6 @@ class Imitation(Objective):
             miss = norm(pupil.record(moment).iterate - goal)
             return (moment, taught), (miss / jnp.where(way > 0, way, 1.0)) ** 2
 
-        teacher_state = self.teacher.init(Oracle(problem_class, slot.problem), start)
-        carry = Moment.beginning(slot.state), Moment.beginning(teacher_state)
+        carry = Moment.beginning(slot.state), master.begin_at(start)
         (last, _), misses = jax.lax.scan(body, carry, jnp.arange(self.length))
         return Segment(jnp.mean(misses), last.state, ~first.gap(criterion))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from ..certificates.certificate import Certificate
 from ..statistics import measures
+from ..storage.plain_json import decoded, encoded
 from ..trajectory.functionals import Functional
 
 MEASURES = ("mean", "median", "q95", "cvar95")
@@ -117,11 +118,11 @@ class AlgorithmSummary:
     def to_json(self) -> dict[str, Any]:
         """Functionals stand beside the other numbers, under their names."""
         others = {name: getattr(self, name) for name in ("family", "solved", "solved_interval", "milliseconds")}
-        return _encoded({name: dataclasses.asdict(each) for name, each in self.functionals.items()} | others)
+        return encoded({name: dataclasses.asdict(each) for name, each in self.functionals.items()} | others)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> AlgorithmSummary:
-        content = _decoded(content)
+        content = decoded(content)
         functionals = {
             name: Measured(**{**each, "intervals": {key: tuple(ends) for key, ends in each["intervals"].items()}})
             for name, each in content.items()
@@ -232,7 +233,7 @@ class RunSummary:
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
         }
-        return _encoded(content)
+        return encoded(content)
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
@@ -245,7 +246,7 @@ class RunSummary:
 
     @classmethod
     def _from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
-        content = dict(saved) | {name: _decoded(saved[name]) for name in NUMBERS}
+        content = dict(saved) | {name: decoded(saved[name]) for name in NUMBERS}
         content |= {
             "functionals": tuple(FunctionalSummary(**each) for each in content["functionals"]),
             "learned": AlgorithmSummary.from_json(content["learned"]),
@@ -264,20 +265,3 @@ def _is_mean(certificate: CertificateSummary, functional: str) -> bool:
 
 def _bounded(number: float) -> float | None:
     return float(number) if np.isfinite(number) else None
-
-
-def _encoded(value: Any) -> Any:
-    """JSON has no infinity and no NaN: they are the texts "Infinity", "-Infinity" and "NaN"."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, Mapping):
-        return {name: _encoded(each) for name, each in value.items()}
-    return [_encoded(each) for each in value] if isinstance(value, Sequence) and not isinstance(value, str) else value
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity"):
-        return float(value)
-    if isinstance(value, Mapping):
-        return {name: _decoded(each) for name, each in value.items()}
-    return [_decoded(each) for each in value] if isinstance(value, list) else value

@@ -65,7 +65,9 @@ def summary(values: Any, *, confidence: float = 0.95) -> Summary:
 
 
 def mean(values: Any, *, confidence: float = 0.95) -> Estimate:
-    r"""\(\Phi_{\mathrm{exp}} = \mathbb E\,\varphi\) (eq. 8), with Student's interval over problems.
+    r"""The mean, with Student's interval over problems.
+
+    \(\Phi_{\mathrm{exp}} = \mathbb E\,\varphi\) (eq. 8).
 
     >>> mean([1.0, 2.0, 3.0])
     2 [-0.4841, 4.484]
@@ -89,13 +91,18 @@ def probability(values: Any, *, confidence: float = 0.95) -> Estimate:
 
 
 def tail_probability(values: Any, threshold: float, *, confidence: float = 0.95) -> Estimate:
-    r"""\(\Phi_{\mathrm{tail}} = P(\varphi \le \alpha)\). The interval is exact (Clopper–Pearson) without replicates."""
+    r"""The probability that values are at most a threshold.
+
+    \(\Phi_{\mathrm{tail}} = P(\varphi \le \alpha)\). The interval is exact (Clopper–Pearson) without replicates.
+    """
     values = _checked(values, confidence)
     return _share((values <= threshold).astype(float), confidence)
 
 
 def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
-    r"""\(\Phi_{q_\beta} = \inf\{\alpha : P(\varphi \le \alpha) \ge \beta\}\), the paper's left-continuous quantile.
+    r"""The smallest value that a given share of the values does not exceed.
+
+    \(\Phi_{q_\beta} = \inf\{\alpha : P(\varphi \le \alpha) \ge \beta\}\), the paper's left-continuous quantile.
 
     The interval is between order statistics: exact without replicates, infinite where there are too few problems.
     """
@@ -110,7 +117,9 @@ def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate
 
 
 def cvar(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
-    r"""Conditional value at risk, the mean of the worst 1 - β: \(q_\beta + \mathbb E(\varphi-q_\beta)_+ / (1-\beta)\).
+    r"""Conditional value at risk, the mean of the worst values.
+
+    Of the worst 1 - β: \(q_\beta + \mathbb E(\varphi-q_\beta)_+ / (1-\beta)\).
 
     The interval is asymptotic, from the variance of this sum at the estimated quantile: it misses more often than it
     says while fewer than about a hundred problems lie beyond the quantile.

@@ -14,7 +14,8 @@ import equinox as eqx
 import jax
 import numpy as np
 
-from ..algorithms.algorithm import Stack, as_distribution
+from ..algorithms.algorithm import Stack
+from ..algorithms.weights import as_distribution
 from .algorithm_tree import Malformed
 
 UNKNOWN = "unknown"

@@ -88,8 +88,11 @@ class Walk(eqx.Module):
 
     def begin(self, key: Key[Array, ""]) -> Moment:
         """Sample the initial state of the trajectory with this key."""
+        return self.begin_at(jnp.asarray(self.problem_class.start(self.problem, start_key(key))))
+
+    def begin_at(self, x0: Any) -> Moment:
+        """The initial state at a given point."""
         oracle = Oracle(self.problem_class, self.problem)
-        x0 = jnp.asarray(self.problem_class.start(self.problem, start_key(key)))
         state = jax.tree.map(jnp.asarray, self.algorithm.init(oracle, x0))
         return Moment.beginning(state, oracle.calls)
 

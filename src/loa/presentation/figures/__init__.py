@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-import xarray
 from matplotlib.figure import Figure
 
 from ...results.run_results import Results
 from ...storage.files import write_whole
-from . import distribution, panels, profile, regressions, restored
+from . import distribution, pairs, panels, profile, regressions, restored
 from .style import house
 
+FIGURES: dict[tuple[str, ...], Callable[[Results], Figure | None]] = {
+    ("figure.png", "figure.pdf"): panels.draw,
+    ("distribution.png",): distribution.draw,
+    ("profile.png",): profile.draw,
+    ("pairs.png",): pairs.draw,
+    ("functionals.png",): panels.draw_further,
+}
+"""What is drawn for every run, by the names of its files; None where a run has nothing to show in a figure."""
+
 PICTURES = {"images": ("restored.png", restored.draw), "regressions": ("regressions.png", regressions.draw)}
+"""Figures of examples, by the kind of the pictures."""
 
 
 def draw_all(results: Results, directory: Path) -> list[Path]:
@@ -20,27 +30,22 @@ def draw_all(results: Results, directory: Path) -> list[Path]:
 
     Returns:
         The files written: `figure.png` and `figure.pdf` (the paper's three panels), `distribution.png`,
-        `profile.png`, and `functionals.png` (histograms of all other functionals); `restored.png` or
-        `regressions.png` if there are pictures.
+        `profile.png`, `pairs.png` (the best baseline, problem by problem) and `functionals.png` (histograms of all
+        other functionals); `restored.png` or `regressions.png` if there are pictures.
     """
     with house():
-        figure = panels.draw(results)
-        drawn = [("figure.png", figure), ("figure.pdf", figure)]
-        drawn.append(("distribution.png", distribution.draw(results)))
-        drawn.append(("profile.png", profile.draw(results)))
-        if panels.further(results):
-            drawn.append(("functionals.png", panels.draw_further(results)))
-        if results.pictures is not None:
-            drawn.append(_pictures(results.pictures))
-        return [_save(figure, directory / name) for name, figure in drawn]
+        drawn = [(names, draw(results)) for names, draw in FIGURES.items()] + _pictures(results)
+        return [_save(figure, directory / name) for names, figure in drawn if figure is not None for name in names]
 
 
-def _pictures(pictures: xarray.Dataset) -> tuple[str, Figure]:
-    kind = pictures.attrs.get("kind")
+def _pictures(results: Results) -> list[tuple[tuple[str, ...], Figure | None]]:
+    if results.pictures is None:
+        return []
+    kind = results.pictures.attrs.get("kind")
     if kind not in PICTURES:
         raise ValueError(f"pictures must be of the kind {' or '.join(PICTURES)}, got {kind!r}.")
     name, draw = PICTURES[kind]
-    return name, draw(pictures)
+    return [((name,), draw(results.pictures))]
 
 
 def _save(figure: Figure, path: Path) -> Path:

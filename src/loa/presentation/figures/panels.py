@@ -42,9 +42,11 @@ def further(results: Results) -> list[str]:
     return [each.name for each in results.summary.functionals if each.name not in PAPER]
 
 
-def draw_further(results: Results) -> Figure:
-    """A histogram of every further functional, two in a row."""
+def draw_further(results: Results) -> Figure | None:
+    """A histogram of every further functional, two in a row; None if there is none."""
     names = further(results)
+    if not names:
+        return None
     rows = [names[first : first + 2] for first in range(0, len(names), 2)]
     step = BELOW + _height(results)
     key = algorithm_key(results.performance["algorithm"].values)

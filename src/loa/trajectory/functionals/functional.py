@@ -1,0 +1,95 @@
+"""What a functional is: a fold over the records of a trajectory."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Scalar
+
+from ...problems import gaps
+from ...problems.oracle import Calls
+from ...problems.problem_class import ProblemClass
+
+
+class Record(NamedTuple):
+    """What a functional sees of a trajectory at time t."""
+
+    time: Int[Array, ""]
+    iterate: Any
+    state: Any
+    problem: Any
+    problem_class: ProblemClass
+    calls: Calls
+
+    def gap(self, gap: gaps.Gap) -> Scalar:
+        return gap(self.problem_class, self.iterate, self.problem)
+
+
+class End(NamedTuple):
+    """How a trajectory ended, after `time` steps. The stopping time is meaningful only if `solved`."""
+
+    time: Int[Array, ""]
+    solved: Bool[Array, ""]
+    finite: Bool[Array, ""]
+    stopping_time: Int[Array, ""]
+    horizon: int
+
+    @property
+    def diverged(self) -> Bool[Array, ""]:
+        """Whether the loss became infinite or NaN before the problem was solved, which counts as the worst value."""
+        return ~self.solved & ~self.finite
+
+
+class Functional(eqx.Module):
+    """A number that measures a trajectory, computed step by step while the algorithm runs.
+
+    A functional is a fold: `init` makes a carry from the first record, `update` adds one step to it, and `result` turns
+    it into the value. Tables, figures and sentences use its `title`, `unit` and `symbol`; override them if the name is
+    not enough. A functional with bounded values declares this with `largest` or a field `cap`, and can be certified.
+    """
+
+    name: eqx.AbstractVar[str]
+
+    @property
+    def title(self) -> str:
+        """Its name in the head of a table."""
+        return self.name.replace("_", " ").capitalize()
+
+    @property
+    def unit(self) -> str:
+        """Its unit, such as "iterations"; empty if it has none."""
+        return ""
+
+    @property
+    def symbol(self) -> str:
+        """Its symbol in the paper, as LaTeX; empty if it has none."""
+        return ""
+
+    def largest(self, horizon: int) -> float:
+        """The largest value that it can take with this horizon; infinity if it is unbounded."""
+        return float(getattr(self, "cap", float("inf")))
+
+    @property
+    def steps(self) -> int:
+        """The number of steps to make even if the problem is solved earlier."""
+        return 0
+
+    @abstractmethod
+    def init(self, record: Record) -> Any:
+        """The first carry, made from the record at time 0."""
+
+    @abstractmethod
+    def update(self, carry: Any, record: Record) -> Any:
+        """The carry after one more step."""
+
+    @abstractmethod
+    def result(self, carry: Any, end: End) -> Scalar:
+        """The value, once the trajectory has ended."""
+
+
+def capped(value: Scalar, cap: float) -> Scalar:
+    """The value, or the cap if that is smaller."""
+    return value if cap == float("inf") else jnp.minimum(value, cap)

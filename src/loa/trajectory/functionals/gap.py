@@ -1,0 +1,89 @@
+"""The optimality gap after some steps, at its largest and at its smallest."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Scalar
+
+from ...problems import gaps
+from .functional import End, Functional, Record, capped
+
+
+class Gap(Functional):
+    r"""The optimality gap after k steps, whether or not the problem is solved earlier.
+
+    \(v(s^{(k)}, \theta)\) (eq. 3 of the paper), where k is `step` ≥ 0 and v is `gap`, one of `loa.gaps` or your own.
+    Values above `cap`, and diverged trajectories, count as `cap`.
+
+    >>> Gap(100).name
+    'gap_100'
+    """
+
+    step: int = eqx.field(static=True)
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="")
+
+    def __post_init__(self):
+        self.name = self.name or f"gap_{self.step}"
+
+    def __check_init__(self):
+        if self.step != int(self.step) or self.step < 0:
+            raise ValueError(f"the step of a gap must be a whole number and not negative, got {self.step}.")
+
+    @property
+    def steps(self) -> int:
+        return self.step
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return jnp.where(record.time == self.step, record.gap(self.gap), carry)
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        reached = end.time - ~end.finite >= self.step
+        return capped(jnp.where(reached, carry, jnp.inf), self.cap)
+
+
+class LargestGap(Functional):
+    r"""The largest optimality gap along the trajectory.
+
+    \(\sup_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at every step.
+    Values above `cap`, and diverged trajectories, count as `cap`.
+    """
+
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="largest_gap")
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return jnp.maximum(carry, record.gap(self.gap))
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        return capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
+
+
+class SmallestGap(Functional):
+    r"""The smallest optimality gap along the trajectory.
+
+    \(\inf_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at least once.
+    Values above `cap`, and diverged trajectories, count as `cap`.
+    """
+
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+    name: str = eqx.field(static=True, kw_only=True, default="smallest_gap")
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return jnp.minimum(carry, record.gap(self.gap))
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        return capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
