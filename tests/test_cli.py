@@ -176,7 +176,7 @@ def test_training_names_what_it_cannot_do(tmp_path):
 
 
 BOWLS = """
-import jax, jax.numpy as jnp, loa
+import equinox as eqx, jax, jax.numpy as jnp, loa
 
 class Bowls(loa.ProblemClass):
     def sample(self, key):
@@ -194,7 +194,19 @@ def learn(lesson):
 criterion, horizon = loa.loss_below(1e-6), 100
 baselines = {"gradient descent": loa.GradientDescent(0.1)}
 sizes = {"prior": 20, "posterior": 40, "held-out": 60, "test": 30}
-functionals = [loa.LargestGap(cap=100.0)]
+
+class Energy(loa.Functional):
+    name: str = eqx.field(static=True, default="energy")
+    cap: float = eqx.field(static=True, default=50.0)
+    unit = "J"
+    def init(self, record):
+        return jnp.zeros(()), record.iterate
+    def update(self, carry, record):
+        return carry[0] + jnp.linalg.norm(record.iterate - carry[1]), record.iterate
+    def result(self, carry, end):
+        return jnp.minimum(jnp.where(end.diverged, jnp.inf, carry[0]), self.cap)
+
+functionals = [loa.LargestGap(cap=100.0), Energy(), Energy(name="loss_of_heat", cap=float("inf"))]
 """
 
 
@@ -229,6 +241,25 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(own):
     assert "done so far: learn, prior" in resumed.stdout
     assert "all of these hold together" in resumed.stdout
     assert (place / "runs" / "bowls" / "report.html").exists()
+
+
+def test_a_functional_that_the_user_defines_appears_everywhere(own):
+    """In the table, the summary, the figures, the report and, since one of the two has a cap, the certificates."""
+    place, _, _, resumed = own
+    directory = place / "runs" / "bowls"
+    summary = json.loads((directory / "summary.json").read_text())
+    for name in ("energy", "loss_of_heat"):
+        for numbers in (summary["learned"], *summary["baselines"].values()):
+            assert f"{numbers[name]['mean']:.4g}" in resumed.stdout
+    assert resumed.stdout.count("(J)") == 2
+    certified = [each for each in summary["certificates"] if each["functional"] in ("energy", "loss_of_heat")]
+    assert [each["name"] for each in certified] == ["energy"]
+    assert certified[0]["test"] < certified[0]["bound"] < 50
+    report = (directory / "report.html").read_text()
+    for text in (certified[0]["sentence"], "Energy (J) on the test problems", "Loss of heat (J) on the test problems"):
+        assert text in report
+    with Image.open(directory / "functionals.png") as image:
+        assert image.height > 0.8 * image.width  # oracle calls and three of the user: two rows of panels
 
 
 def test_a_functional_defined_in_the_file_is_measured_and_certified(own):
