@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax.extend.core import get_opaque_trace_state
 from jaxtyping import Array, Key, Scalar
 
+from . import linear_algebra  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+
 
 class MissingOracle(TypeError):
     """Something was asked of a problem class that it does not provide."""
