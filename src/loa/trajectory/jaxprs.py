@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+
 def largest_array(jaxpr: Any, own: Sequence[Any]) -> int:
     """Bytes of the largest array computed anywhere in a jaxpr from some of its variables."""
     largest, depend = 0, set(own)
