@@ -28,6 +28,14 @@ app = typer.Typer(
 )
 
 
+@app.callback()
+def _end_on_signals(context: typer.Context) -> None:
+    from .storage.interruption import end_on_signals
+
+    resumable = context.invoked_subcommand in ("run", "train")
+    end_on_signals(f"interrupted; `{_command()} --resume` continues from here." if resumable else "interrupted.")
+
+
 @app.command("list")
 def list_experiments() -> None:
     """List the experiments, one line each."""

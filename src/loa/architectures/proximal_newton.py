@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
-from ..algorithms.linear_systems import solve_positive
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .first_step import FirstStep
@@ -113,7 +112,7 @@ class LearnedProximalNewton(Algorithm):
         )  # fmt: skip
         weights = weights / diagonal
         small = (factor * weights) @ factor.T + jnp.eye(len(factor), dtype=jnp.float32)
-        inner = solve_positive(small, factor @ (f / diagonal))
+        inner = jax.scipy.linalg.solve(small, factor @ (f / diagonal), assume_a="pos")
         return (f / diagonal - weights * (inner @ factor)).astype(right.dtype)
 
     def iterate(self, state: ProximalNewtonState) -> Float[Array, " d"]:

@@ -19,7 +19,7 @@ DESCRIPTIONS = {
 SHARED_OUT = ("quadratics", "images", "network", "stochastic-network")
 """Experiments whose problems are best divided among one device per core.
 
-Where steps call LAPACK, as those for LASSO do, devices wait for each other in XLA's threads: measured 20 times slower.
+The others are too small to gain from it. Calls of LAPACK, as in the steps for LASSO, are no obstacle any more.
 """
 
 

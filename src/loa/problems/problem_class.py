@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, Scalar
 
+from . import linear_algebra  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+
 OPTIONAL = (
     "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
     "optimal_accuracy", "solution",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,7 +18,7 @@ from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from .functionals import End, Functional, Indicator
-from .jaxprs import SHARED_OUT, largest_array, num_bytes, waiting
+from .jaxprs import largest_array, num_bytes
 from .job import Job
 from .walk import Walk, start_key, trajectory_key
 
@@ -63,19 +63,8 @@ def _check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
         raise TypeError(f"{name} must be {wanted}, got {value!r}.")
 
 
-class Needs(NamedTuple):
-    """What a job takes: how many bytes per slot, and how many operations of a slot may wait for threads."""
-
-    slot_bytes: int
-    waiting: float
-
-    def one_device(self, width: int) -> bool:
-        """Whether a job with this number of slots must run on one device."""
-        return self.waiting * width >= SHARED_OUT
-
-
-def check_job(job: Job) -> Needs:
-    """Refuse a job whose parts do not fit together; return what it needs."""
+def check_job(job: Job) -> int:
+    """Refuse a job whose parts do not fit together; return how many bytes a trajectory in flight takes."""
     _warn_of_unknown_optimum(job)
     leaves, structure = jax.tree.flatten(job)
     return _check_forms(structure, tuple(map(_form, leaves)))
@@ -89,18 +78,17 @@ def _form(leaf: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
+def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> int:
     """`check_job` on shapes in the place of arrays, so that each combination is checked only the first time."""
     job: Job = jax.tree.unflatten(structure, leaves)
     eqx.filter_eval_shape(_check_stack, job)
     eqx.filter_eval_shape(_check_problem_class, job)
     eqx.filter_eval_shape(_check_algorithm, job)
     eqx.filter_eval_shape(_check_functionals, job)
-    begin, slot, _ = eqx.filter_make_jaxpr(lambda job: job.begin(jnp.zeros((), jnp.int32)))(job)
+    slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
     jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
-    slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
-    return Needs(slot_bytes, max(waiting(begin.jaxpr), waiting(jaxpr)))
+    return sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
 
 
 def _check_stack(job: Job) -> None:

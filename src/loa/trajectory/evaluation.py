@@ -168,12 +168,12 @@ def evaluate(
         int(replicates),
     )
     make_room()
-    needs = check_job(job)
+    slot_bytes = check_job(job)
     warn_of_precision(job)
-    width = width or choose_width(needs.slot_bytes, job.size // max(1, len(devices)))
-    shares = _shares(job, devices[:1] if needs.one_device(width) else devices)
+    width = width or choose_width(slot_bytes, job.size // max(1, len(devices)))
+    shares = _shares(job, devices)
     try:
-        outcomes, seconds = _run_all(shares, width, needs.slot_bytes, checkpoints, progress)
+        outcomes, seconds = _run_all(shares, width, slot_bytes, checkpoints, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "

@@ -1,0 +1,53 @@
+"""Signals end a command within two seconds, with a sentence, even while compiled code runs.
+
+Python handles a signal in the main thread, between two instructions: not before a compiled step returns, which can take
+minutes. But Python writes a signal to a socket as soon as it arrives, and a thread that reads from there ends the
+process if the main thread does not do so in time. The files of a run are complete at any time, so the run can be
+resumed.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import NoReturn
+
+PATIENCE = 1.5
+"""Seconds that the main thread has to end after the first signal."""
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+def end_on_signals(sentence: str) -> None:
+    """From now on, end the process on SIGINT, SIGTERM or SIGHUP: by a KeyboardInterrupt, or else with a sentence.
+
+    A signal that is ignored when the process starts, as SIGHUP is under `nohup`, stays ignored. Only the main thread
+    can ask for this; in any other thread nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    for number in heard:
+        signal.signal(number, _interrupt)
+    threading.Thread(target=_watch, args=(reader, writer, frozenset(heard), sentence), daemon=True).start()
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _watch(reader: socket.socket, writer: socket.socket, heard: frozenset[int], sentence: str) -> None:
+    """Wait for a signal, then for the main thread; `writer` is only held open."""
+    while True:
+        number = reader.recv(1)[0]
+        if number in heard:
+            time.sleep(PATIENCE)
+            print(f"loa: {sentence}", file=sys.stderr, flush=True)
+            os._exit(128 + number)

@@ -1,0 +1,55 @@
+"""Commands that are told to end while compiled code runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+ENDLESS = """
+import jax
+
+print("ready", flush=True)
+jax.block_until_ready(jax.jit(lambda x: jax.lax.while_loop(lambda x: x >= 0, lambda x: x * 0.5, x))(1.0))
+"""
+
+
+def ended(command, number):
+    """Seconds from a signal to the end of a process that is inside of compiled code, its exit code and its words."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(3.0)  # for the compiler
+        assert process.poll() is None
+        started = time.monotonic()
+        process.send_signal(number)
+        _, words = process.communicate(timeout=60)
+        return time.monotonic() - started, process.returncode, words
+    finally:
+        process.kill()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_command_in_an_endless_step(number, tmp_path):
+    file = tmp_path / "endless.py"
+    file.write_text(ENDLESS)
+    program = "from loa.cli import app; app()"
+    command = [sys.executable, "-c", program, "run", str(file), "--out", str(tmp_path / "out")]
+    seconds, code, words = ended(command, number)
+    assert code == 128 + number
+    assert seconds < 5.0  # two seconds on a machine that is not busy
+    assert words.startswith("loa: interrupted; `loa run ")
+    assert "--resume` goes on from here." in words
+
+
+def test_an_ignored_signal_stays_ignored(tmp_path):
+    program = (
+        "import signal, time; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
+        "from loa.storage.interruption import end_on_signals; end_on_signals('ended.');"
+        "print('ready', flush=True); signal.raise_signal(signal.SIGHUP); time.sleep(2.5); print('alive')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=os.environ)
+    assert done.returncode == 0
+    assert done.stdout.split() == ["ready", "alive"]

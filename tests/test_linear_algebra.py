@@ -1,0 +1,95 @@
+"""Batched linear algebra against NumPy, and programs that would stand still if calls of LAPACK were divided."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxlib.version import __version_info__ as jaxlib_version
+from numpy.testing import assert_allclose
+
+from loa.problems import linear_algebra
+
+STRESS = Path(__file__).parents[1] / "benchmarks" / "faults" / "lapack.py"
+
+
+def positive(batch, size, dtype):
+    random = np.random.default_rng(size)
+    root = random.normal(size=(*batch, size, size)) + (1j if dtype == complex else 0.0) * random.normal(size=size)
+    return root @ np.conj(np.swapaxes(root, -1, -2)) + size * np.eye(size)
+
+
+OPERATIONS = {
+    "cholesky": (jnp.linalg.cholesky, np.linalg.cholesky),
+    "solve": (lambda a: jnp.linalg.solve(a, a + 1), lambda a: np.linalg.solve(a, a + 1)),
+    "inv": (jnp.linalg.inv, np.linalg.inv),
+    "det": (jnp.linalg.det, np.linalg.det),
+    "slogdet": (lambda a: jnp.linalg.slogdet(a)[1], lambda a: np.linalg.slogdet(a)[1]),
+    "eigvalsh": (jnp.linalg.eigvalsh, np.linalg.eigvalsh),
+    "eigvals": (lambda a: jnp.sort(jnp.linalg.eigvals(a).real), lambda a: np.sort(np.linalg.eigvals(a).real)),
+    "singular values": (
+        lambda a: jnp.linalg.svd(a, compute_uv=False), lambda a: np.linalg.svd(a, compute_uv=False),
+    ),
+    "pinv": (jnp.linalg.pinv, np.linalg.pinv),
+    "qr": (lambda a: jnp.abs(jnp.linalg.qr(a)[1]), lambda a: np.abs(np.linalg.qr(a)[1])),
+    "tall qr": (lambda a: jnp.abs(jnp.linalg.qr(a[..., :2])[0]), lambda a: np.abs(np.linalg.qr(a[..., :2])[0])),
+    "power": (lambda a: jnp.linalg.matrix_power(a, -2), lambda a: np.linalg.matrix_power(a, -2)),
+    "fft2": (lambda a: jnp.abs(jnp.fft.fft2(a)), lambda a: np.abs(np.fft.fft2(a))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(("batch", "size", "dtype"), [((3, 5), 30, float), ((700,), 4, float), ((20,), 12, complex)])
+def test_batches_agree_with_numpy(name, batch, size, dtype):
+    ours, theirs = OPERATIONS[name]
+    matrices = positive(batch, size, dtype)
+    with jax.enable_x64(True):
+        expected = theirs(matrices)
+        assert_allclose(jax.jit(ours)(matrices), expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max())
+
+
+def test_derivatives_and_mapped_systems_agree_with_numpy():
+    matrices, right = positive((40,), 30, float), np.arange(30.0)
+    with jax.enable_x64(True):
+        solve = jax.vmap(lambda a: jax.scipy.linalg.solve(a, right, assume_a="pos"))
+        assert_allclose(jax.jit(solve)(matrices), np.linalg.solve(matrices, right), rtol=1e-9)
+        slope = jax.jit(jax.grad(lambda scale: jnp.sum(solve(scale * matrices))))(2.0)
+        assert_allclose(slope, -np.linalg.solve(matrices, right).sum() / 4, rtol=1e-9)
+
+
+def calls(function, *operands):
+    """Shapes with which LAPACK is called, read off the compiled program."""
+    text = jax.jit(function).lower(*operands).as_text()
+    return [line.split("->")[0].rsplit(": (", 1)[1] for line in text.splitlines() if "@lapack_" in line]
+
+
+@pytest.mark.skipif(
+    not linear_algebra.DIVIDING[0] <= jaxlib_version < linear_algebra.DIVIDING[1], reason="this jaxlib divides no batch"
+)
+@pytest.mark.parametrize(("batch", "size", "part"), [(64, 30, "7x30x30"), (64, 3, "64x3x3"), (3, 100, "100x100")])
+def test_no_call_is_large_enough_to_be_divided(batch, size, part):
+    (shapes,) = calls(jnp.linalg.cholesky, jnp.zeros((batch, size, size), jnp.float32))[:1]
+    assert shapes == f"tensor<{part}xf32>)"
+
+
+def test_the_primitives_that_call_lapack_are_known():
+    """If JAX adds one or drops one, look whether `part_size` holds for it."""
+    known = {
+        "cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "schur", "svd",
+        "triangular_solve", "tridiagonal", "tridiagonal_solve",
+    }  # fmt: skip
+    names = {primitive.name for primitive in linear_algebra.lapack_primitives()}
+    assert names <= known
+    assert names >= known - {"ormqr"}  # new in JAX 0.10
+
+
+def test_programs_with_lapack_do_not_stand_still():
+    """A small size of the stress test."""
+    command = [sys.executable, str(STRESS), "--repetitions", "1", "--only", "cholesky"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "survived" in done.stdout
