@@ -1,13 +1,36 @@
-"""Tests and docstring examples run in float64, as the experiments do, and keep what they cache to themselves."""
+"""How all tests and docstring examples run.
+
+They run in float64, as the experiments do. Annotations of arrays are checked at every call. Programs that one process
+has compiled are loaded by the others, and nothing that is cached outlives the session.
+"""
 
 import os
+import shutil
+import tempfile
 
-import jax
 import pytest
 
+PROGRAMS = "JAX_COMPILATION_CACHE_DIR"
+"""Where JAX keeps compiled programs; workers and subprocesses inherit it. A directory that is given is kept."""
+
+CREATED = None if PROGRAMS in os.environ else tempfile.mkdtemp(prefix="loa-programs-")
+
+os.environ.setdefault(PROGRAMS, CREATED or "")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+import jax  # noqa: E402  (JAX reads the variables above when it is imported)
+import jaxtyping  # noqa: E402
+
 jax.config.update("jax_enable_x64", True)
+jaxtyping.install_import_hook("loa", "beartype.beartype")
 
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory):
     os.environ["LOA_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def pytest_unconfigure():
+    if CREATED:
+        shutil.rmtree(CREATED, ignore_errors=True)

@@ -215,10 +215,15 @@ def test_adam(stochastic):
     problem, x0 = start(problem_class)
     adam = optax.adam(0.05, b1=0.8, b2=0.95, eps=1e-3)
     inner, x, expected = adam.init(x0), x0, [x0]
-    for key in jax.random.split(KEY, 30):
-        loss = problem_class.stochastic_loss if stochastic else lambda x, problem, key: problem_class.loss(x, problem)
+    loss = problem_class.stochastic_loss if stochastic else lambda x, problem, key: problem_class.loss(x, problem)
+
+    @jax.jit
+    def step(x, inner, key):
         update, inner = adam.update(jax.grad(loss)(x, problem, key), inner)
-        x = x + update
+        return x + update, inner
+
+    for key in jax.random.split(KEY, 30):
+        x, inner = step(x, inner, key)
         expected.append(x)
     points, _ = run(loa.Adam(0.05, 0.8, 0.95, 1e-3, stochastic), problem_class, problem, x0, 30)
     np.testing.assert_allclose(points, jnp.stack(expected), rtol=1e-9, atol=1e-12)
@@ -264,6 +269,12 @@ def dense_bfgs(pairs, gradient, scale):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_direction_of_lbfgs_is_that_of_the_dense_matrix(dtype):
     """Also with fewer pairs than there is room for, with more, with bad ones, and after a search that failed."""
+
+    @eqx.filter_jit
+    def after(memory, s, y, gradient, found):
+        memory = memory.after(s, y, gradient, found)
+        return memory, memory.direction(gradient)
+
     rng = np.random.default_rng(0)
     curvature = np.diag(rng.uniform(0.5, 2.0, 12))
     gradient = rng.normal(size=12)
@@ -279,9 +290,8 @@ def test_direction_of_lbfgs_is_that_of_the_dense_matrix(dtype):
             pairs, scale = [*pairs, (s, y)][-4:], s @ y / (y @ y)
         numbers = (jnp.asarray(number, dtype) for number in (step, 0.0, slopes[1], s, gradient, slopes[0]))
         found = Found(*numbers)
-        memory = memory.after(*(jnp.asarray(vector, dtype) for vector in (s, y, gradient)), found)
+        memory, direction = after(memory, *(jnp.asarray(vector, dtype) for vector in (s, y, gradient)), found)
         expected = dense_bfgs(pairs, gradient, scale)
-        direction = memory.direction(jnp.asarray(gradient, dtype))
         tolerance = 1e-3 if dtype == "float32" else 1e-10
         np.testing.assert_allclose(direction, expected, rtol=0, atol=tolerance * np.linalg.norm(expected))
 
@@ -291,8 +301,8 @@ def test_steps_of_lbfgs(problem_class):
     """Along the direction of the dense matrix of the last five pairs, to a point with the strong Wolfe conditions."""
     problem, x0 = start(problem_class)
     points = np.asarray(run(loa.LBFGS(memory=5), problem_class, problem, x0, 20)[0])
-    gradients = np.stack([gradient_of(problem_class, problem)(x) for x in points])
-    losses = np.stack([problem_class.loss(x, problem) for x in points])
+    value_and_gradient = jax.jit(jax.vmap(jax.value_and_grad(problem_class.loss), in_axes=(0, None)))
+    losses, gradients = map(np.asarray, value_and_gradient(points, problem))
     pairs, scale, ones = [], 1.0, 0
     for time in range(20):
         s, y = points[time + 1] - points[time], gradients[time + 1] - gradients[time]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..figures.profile import performance_profile
 if TYPE_CHECKING:
     import xarray
 
-Array = np.ndarray[Any, Any]
+Array = np.ndarray
 
 MOST_TIMES, MOST_BINS = 400, 400
 
