@@ -19,11 +19,19 @@ os.environ.setdefault(PROGRAMS, CREATED or "")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+import beartype  # noqa: E402
 import jax  # noqa: E402  (JAX reads the variables above when it is imported)
 import jaxtyping  # noqa: E402
+import numpy as np  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
-jaxtyping.install_import_hook("loa", "beartype.beartype")
+
+NUMBERS = beartype.FrozenDict({int: int | np.integer, float: float | int | np.floating | np.integer})
+"""Whole numbers are numbers, and NumPy's are as good as Python's: for pyright they are, for beartype not."""
+
+checked = beartype.beartype(conf=beartype.BeartypeConf(hint_overrides=NUMBERS))
+
+jaxtyping.install_import_hook("loa", "conftest.checked")
 
 
 @pytest.fixture(autouse=True, scope="session")

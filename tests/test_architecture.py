@@ -78,7 +78,11 @@ def test_help_does_not_import_jax():
 
 @pytest.mark.parametrize(
     "command",
-    [["ruff", "check", "."], ["ruff", "format", "--check", "."], ["pyright", "--pythonpath", sys.executable]],
+    [
+        ["ruff", "check", "."],
+        ["ruff", "format", "--check", "."],
+        pytest.param(["pyright", "--pythonpath", sys.executable], marks=pytest.mark.slow),
+    ],
     ids=["ruff check", "ruff format", "pyright"],
 )
 def test_linters_are_content(command):
