@@ -5,6 +5,7 @@ has compiled are loaded by the others, and nothing that is cached outlives the s
 """
 
 import os
+import random
 import shutil
 import tempfile
 
@@ -29,9 +30,23 @@ jax.config.update("jax_enable_x64", True)
 NUMBERS = beartype.FrozenDict({int: int | np.integer, float: float | int | np.floating | np.integer})
 """Whole numbers are numbers, and NumPy's are as good as Python's: for pyright they are, for beartype not."""
 
+jaxtyping.Array = jax.Array | np.ndarray
+jaxtyping.Scalar = jaxtyping.Shaped[jaxtyping.Array | np.generic, ""]
+"""Where an array of JAX is wanted, one of NumPy will do, as everywhere in JAX; its shape and its kind are checked."""
+
 checked = beartype.beartype(conf=beartype.BeartypeConf(hint_overrides=NUMBERS))
 
 jaxtyping.install_import_hook("loa", "conftest.checked")
+
+
+@pytest.fixture(autouse=True)
+def types(request):
+    """Types are checked, except where a test hands over wrong ones on purpose, to see what loa says."""
+    random.seed(0)  # of the members of a list, beartype checks a random one
+    wrong = request.node.get_closest_marker("wrong_types") is not None
+    jaxtyping.config.update("jaxtyping_disable", wrong)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(autouse=True, scope="session")

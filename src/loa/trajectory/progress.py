@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 LINE_EVERY = 120.0
 """Seconds between two lines in a log on work that only counts."""
 
 
+@runtime_checkable
 class Look(Protocol):
     """A look at work in progress, whose text is what one wants to see: after so many steps and so many seconds."""
 
