@@ -51,6 +51,7 @@ def test_help_and_list():
     assert "running-example" in loa("list").stdout
 
 
+@pytest.mark.slow
 def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
@@ -60,6 +61,7 @@ def test_a_run_writes_its_files_and_nothing_else(finished):
     assert "FAILS" not in output
 
 
+@pytest.mark.slow
 def test_the_summary_holds_what_others_rely_on(finished):
     summary = json.loads((finished[0] / "summary.json").read_text())
     assert summary["experiment"] == "running-example"
@@ -70,6 +72,7 @@ def test_the_summary_holds_what_others_rely_on(finished):
     assert all(claim["holds"] for claim in summary["claims"])
 
 
+@pytest.mark.slow
 def test_the_data_set_can_be_read_again(finished):
     import xarray
 
@@ -79,6 +82,7 @@ def test_the_data_set_can_be_read_again(finished):
         assert float(data["stopping_time"][0].mean()) == summary["learned"]["stopping_time"]["mean"]
 
 
+@pytest.mark.slow
 def test_an_earlier_run_is_not_overwritten(finished):
     refused = loa("run", "running-example", "--out", finished[0])
     assert refused.returncode == 1
@@ -110,6 +114,7 @@ def test_compare_prints_a_table():
     assert "steps less than expected-squared" in done.stdout.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_shipped_algorithms_are_compared_by_name():
     """Those of stochastic training have the smallest networks, so that they are compiled soonest."""
     names = "learned, stochastic-network-paper"
@@ -126,6 +131,7 @@ def test_an_unknown_way_of_learning_is_one_sentence(command):
     assert refused.stderr == "loa: lasso cannot be learned as 'magic'; there are loa, paper.\n"
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_checkpoint_is_one_sentence(tmp_path):
     (tmp_path / "lasso.checkpoint").write_bytes(b"\x00\x01")
     options = ("--how", "paper", "--effort", 0.001, "--out", tmp_path / "lasso.eqx", "--resume")
@@ -151,6 +157,7 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_compare_takes_a_folder_of_photographs(folder):
     options = ("--problems", 2, "--horizon", 3, "--algorithms", "NAG")
     done = loa("compare", "images", "--images", folder, *options)
@@ -238,6 +245,7 @@ def own(tmp_path_factory):
     return place, error, again, loa("run", "bowls.py", "--resume", cwd=place)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_says_how_to_go_on_and_does(own):
     place, error, again, resumed = own
     assert "loa: interrupted; `loa run bowls.py --resume` goes on from here." in error
@@ -249,6 +257,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_does(own):
     assert (place / "runs" / "bowls" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_figures_and_report_are_made_again(own):
     directory = own[0] / "runs" / "bowls"
     for name in ("report.html", "figure.png"):
