@@ -27,7 +27,9 @@ import numpy as np  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 
-NUMBERS = beartype.FrozenDict({int: int | np.integer, float: float | int | np.floating | np.integer})
+NUMBERS = beartype.FrozenDict(
+    {bool: bool | np.bool_, int: int | np.integer, float: float | int | np.floating | np.integer}
+)
 """Whole numbers are numbers, and NumPy's are as good as Python's: for pyright they are, for beartype not."""
 
 jaxtyping.Array = jax.Array | np.ndarray

@@ -467,6 +467,7 @@ def test_from_optax(name):
         assert (values, gradients) == (int(name == "needs the value"), 1)
 
 
+@pytest.mark.wrong_types
 def test_from_optax_refuses_what_it_cannot_do():
     with pytest.raises(TypeError, match="must be an optax"):
         loa.from_optax("adam")  # pyright: ignore

@@ -800,6 +800,7 @@ def test_a_quantile_at_the_cap_says_nothing():
         (lambda: c.Draw.of(1.0, "prior"), "must be a stack"),
     ],
 )  # fmt: skip
+@pytest.mark.wrong_types
 def test_bad_input_gets_a_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()

@@ -141,6 +141,7 @@ def test_searches_that_cannot_go_on_say_so(capsys):
     assert (still.status, still.nit) == (3, 10)
 
 
+@pytest.mark.wrong_types
 def test_what_scipy_asks_for_in_vain_is_told():
     method = loa.scipy_method(loa.LBFGS())
     with pytest.raises(ValueError, match="LBFGS can handle neither bounds nor constraints"):
