@@ -251,7 +251,7 @@ def test_the_confidence_of_a_tiny_share():
 
 def test_the_full_stack_is_fast():
     values, prior = RNG.beta(5, 5, size=(1000, 100)), np.full(100, 0.01)
-    start = time.perf_counter()
+    start = time.process_time()
     lam = c.choose_lambda(values, 2.0, 1000, 0.05, 1.0)
     posterior = c.gibbs_posterior(values, prior, lam, 1.0)
     c.certify_posterior(values, posterior, prior, cap=1.0, lam=lam)
@@ -260,7 +260,7 @@ def test_the_full_stack_is_fast():
     c.Quantile("x", 0.9, cap=1.0).certify(values[:, 0], 0.95)
     c.CVaR("x", 0.9, 0.6, 1.0).certify(values[:, 0], 0.95)
     c.tight_band(values[:, 0], 0.05)
-    assert time.perf_counter() - start < 10  # 1 s on an idle core
+    assert time.process_time() - start < 10  # 1 s on an idle core
 
 
 # Against independent implementations
@@ -807,6 +807,7 @@ def test_a_quantile_at_the_cap_says_nothing():
         (lambda: c.Draw.of(1.0, "prior"), "must be a stack"),
     ],
 )  # fmt: skip
+@pytest.mark.wrong_types
 def test_bad_input_gets_a_sentence(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()

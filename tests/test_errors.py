@@ -9,6 +9,8 @@ from classes import Bowls
 
 import loa
 
+pytestmark = pytest.mark.wrong_types
+
 KEY = jax.random.key(0)
 STACK = loa.stack([loa.GradientDescent(0.1)])
 

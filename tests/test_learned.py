@@ -385,7 +385,7 @@ def test_stochastic_newton_is_damped_momentum_and_shows_its_average():
         x = x + move * min(1, slowness * radius / norm(move))
         average = average + 0.5 * sigma**0.9 * (x - average)
         assert_allclose(states.x[t], x, rtol=1e-5)
-        assert_allclose(algorithm.iterate(states)[t], average, rtol=1e-5)
+        assert_allclose(jax.vmap(algorithm.iterate)(states)[t], average, rtol=1e-5)
     assert set(shortened) == {True, False}
 
 
@@ -473,5 +473,5 @@ def test_mini_batches_that_leave_neurons_dead_have_finite_derivatives():
             state = algorithm.step(oracle, state, jax.random.fold_in(KEY, number))
         return problem_class.loss(state.x, problem)
 
-    slopes = jax.tree.leaves(eqx.filter_grad(loss_after_two_steps)(algorithm))
+    slopes = jax.tree.leaves(eqx.filter_jit(eqx.filter_grad(loss_after_two_steps))(algorithm))
     assert all(np.isfinite(slope).all() for slope in slopes)

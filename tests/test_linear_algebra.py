@@ -19,7 +19,7 @@ STRESS = Path(__file__).parents[1] / "benchmarks" / "faults" / "lapack.py"
 
 def positive(batch, size, dtype):
     random = np.random.default_rng(size)
-    root = random.normal(size=(*batch, size, size)) + (1j if dtype == complex else 0.0) * random.normal(size=size)
+    root = random.normal(size=(*batch, size, size)) + (1j if dtype is complex else 0.0) * random.normal(size=size)
     return root @ np.conj(np.swapaxes(root, -1, -2)) + size * np.eye(size)
 
 

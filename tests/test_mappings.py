@@ -31,6 +31,7 @@ def evaluate(horizon):
     return loa.evaluate(loa.GradientDescent(0.1), BOWLS, problems, **options)
 
 
+@pytest.mark.slow
 def test_programs_are_forgotten_when_mappings_run_out(counted_each_time, monkeypatch):
     """With room for no more than there are now, the number stays where it is however many programs are compiled."""
     first = evaluate(50)["stopping_time"]

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-Weights = tuple[Float[Array, "out in"], ...]
+Weights = tuple[Float[Array, "_ _"], ...]
 
 
 class CoordinateNetwork(eqx.Module):
@@ -73,7 +73,7 @@ _fused.defjvp(lambda activated, *point_and_tangent: jax.jvp(partial(_by_matrices
 _apply = jax.jit(_fused, static_argnums=0)  # traced once, however often it is used
 
 
-def _merge(activated: tuple[bool, ...], weights: Weights) -> list[Float[Array, "out in"]]:
+def _merge(activated: tuple[bool, ...], weights: Weights) -> list[Float[Array, "_ _"]]:
     """One matrix for each run of linear layers; a ReLU separates consecutive matrices."""
     merged, product = [], None
     for weight, relu in zip(weights, activated, strict=True):
@@ -85,5 +85,5 @@ def _merge(activated: tuple[bool, ...], weights: Weights) -> list[Float[Array, "
     return [*merged, product]
 
 
-def _linear(weight: Float[Array, "out in"], channels: list[Array]) -> list[Array]:
+def _linear(weight: Float[Array, "_ _"], channels: list[Array]) -> list[Array]:
     return [reduce(add, (w * channel for w, channel in zip(row, channels, strict=True))) for row in weight]

@@ -29,7 +29,7 @@ class Cosines:
         folded = _fold(image.astype(jnp.float32), *self.bases[0])
         return _fold(folded.T, *self.bases[1]).T
 
-    def image(self, coefficients: Coefficients) -> Image:
+    def image(self, coefficients: Image) -> Image:
         """The image with these coefficients."""
         return _unfold(_unfold(coefficients.T, *self.bases[1]).T, *self.bases[0])
 

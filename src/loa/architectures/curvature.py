@@ -91,7 +91,7 @@ class LowRankCurvature(Curvature):
     """
 
     basis: Float[Array, "d k"]
-    spectrum: Float[Array, " k+d"]
+    spectrum: Float[Array, " k_plus_d"]
 
     @classmethod
     def of(cls, matrix: Float[np.ndarray, "d d"], rank: int) -> LowRankCurvature:
@@ -102,12 +102,12 @@ class LowRankCurvature(Curvature):
         rest = jnp.full_like(dense.spectrum, jnp.mean(dense.spectrum[:-rank]))
         return cls(basis=dense.basis[:, -rank:], spectrum=jnp.concatenate([dense.spectrum[-rank:], rest]))
 
-    def coordinates(self, x: Float[Array, " d"]) -> Float[Array, " k+d"]:
+    def coordinates(self, x: Float[Array, " d"]) -> Float[Array, " k_plus_d"]:
         basis = self.basis.astype(x.dtype)
         inside = x @ basis
         return jnp.concatenate([inside, x - basis @ inside])
 
-    def point(self, coordinates: Float[Array, " k+d"]) -> Float[Array, " d"]:
+    def point(self, coordinates: Float[Array, " k_plus_d"]) -> Float[Array, " d"]:
         inside, rest = jnp.split(coordinates, [self.basis.shape[1]])
         return self.basis.astype(coordinates.dtype) @ inside + rest
 

@@ -59,7 +59,7 @@ def _times(count: int) -> Array:
     return np.unique(np.concatenate([np.arange(1, EVERY_TIME + 1), np.round(later).astype(int)]))
 
 
-def log_products(shares: Array, grid: Sequence[float] = DEFAULT_GRID) -> Array:
+def log_products(shares: Array, grid: Sequence[float] | Array = DEFAULT_GRID) -> Array:
     """log(1 - λX) by (problem, λ): what is summed over problems."""
     return np.log1p(-np.asarray(grid, float) * shares[:, None])
 

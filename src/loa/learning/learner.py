@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, Float, Int, Key, Scalar
+from jaxtyping import Array, Bool, Int, Key, Num, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.criterion import Criterion
@@ -163,6 +163,6 @@ def advance(fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: 
     return learner, tally
 
 
-def _mean(values: Float[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:
+def _mean(values: Num[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:
     """The mean of the values that count."""
     return jnp.sum(jnp.where(counts, values, 0.0)) / jnp.maximum(jnp.sum(counts), 1)

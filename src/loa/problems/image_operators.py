@@ -119,5 +119,6 @@ def largest_eigenvalue(size: tuple[int, int], weight: float) -> float:
     highest = (np.cos(np.pi * (length - 1) * (np.arange(length) + 0.5) / length) for length in size)
     start = np.outer(*highest).ravel() + 1e-3
     with jax.enable_x64(True):
-        operator: Any = LinearOperator((start.size,) * 2, lambda x: np.asarray(apply(jnp.asarray(x.ravel()))))  # pyright: ignore
+        product = lambda x: np.asarray(apply(jnp.asarray(x.ravel())))  # noqa: E731
+        operator: Any = LinearOperator((start.size,) * 2, product, dtype=float)  # pyright: ignore
         return float(eigsh(operator, k=1, v0=start, return_eigenvectors=False, tol=1e-8)[0])  # pyright: ignore

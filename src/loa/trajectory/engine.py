@@ -8,7 +8,6 @@ not on the horizon; results depend on neither, because each trajectory has its o
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -107,7 +106,7 @@ def _nothing_yet(job: Job, width: int) -> Progress:
     slots, outcomes = _forms(job, width)
     empty = jax.tree.map(lambda leaf: _zeros(job, leaf.shape, leaf.dtype), slots)
     room = jax.tree.map(lambda leaf: np.zeros((job.size, *leaf.shape[1:]), leaf.dtype), outcomes)
-    empty = dataclasses.replace(empty, item=np.full(width, job.size, np.int32))
+    empty = eqx.tree_at(lambda slots: slots.item, empty, np.full(width, job.size, np.int32))
     (device,) = job.key.devices()
     return jax.device_put(Progress(empty, np.int32(0), room, np.float32(0)), device)
 

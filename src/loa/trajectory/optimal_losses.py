@@ -65,7 +65,7 @@ def with_optimal_losses(problem_class: ProblemClass, problems: Any, *, progress:
     Traceback (most recent call last):
     loa.problems.problem_class.MissingOracle: the optimal losses of these Lasso problems are not known yet; ...
     >>> problems = with_optimal_losses(lasso, problems)
-    >>> bool((lasso.optimal_loss(problems) > 0).all())
+    >>> bool((jax.vmap(lasso.optimal_loss)(problems) > 0).all())
     True
     """
     if not isinstance(problem_class, ComputedOptimum):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 LINE_EVERY = 120.0
 """Seconds between two lines in a log, for work that is only counted."""
 
 
+@runtime_checkable
 class Look(Protocol):
     """A report of work in progress: its text, and the steps and seconds so far."""
 
