@@ -8,10 +8,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..certificates import Distribution, Draw, Mean, Plan, PosteriorMean, PosteriorProbability, Probability, Quantile
+from ..certificates import (
+    Distribution,
+    Draw,
+    Goal,
+    Mean,
+    Plan,
+    PosteriorMean,
+    PosteriorProbability,
+    Probability,
+    Quantile,
+)
 from ..experiments.experiment import Experiment
 from ..problems.role import Role
-from ..trajectory.functionals import Functional, OracleCalls
+from ..trajectory.functionals import Functional, Indicator, OracleCalls
 
 CONFIDENCE = 0.95
 
@@ -73,7 +83,7 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
         draws: the draws that the prior was made from.
     """
     functionals, caps = certified(experiment), caps_of(experiment)
-    goals = {words(each): Mean(each.name, caps[each.name], each.unit) for each in functionals} | {
+    goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name]) for each in functionals} | {
         "success": Probability("solved"),
         "95 % quantile": Quantile(WEIGHED_BY, 0.95, cap=caps[WEIGHED_BY]),
         "distribution": Distribution(WEIGHED_BY, caps[WEIGHED_BY]),
@@ -87,6 +97,13 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
     parts = parts_of(functionals)
     plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=parts, sizes=sizes, draws=draws)
     return plan.decided(prior)
+
+
+def _goal(functional: Functional, cap: float) -> Goal:
+    """At least the probability of a property, at most the mean of anything else."""
+    if isinstance(functional, Indicator):
+        return Probability(functional.name)
+    return Mean(functional.name, cap, functional.unit)
 
 
 def words(functional: Functional) -> str:
