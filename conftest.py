@@ -32,9 +32,9 @@ NUMBERS = beartype.FrozenDict(
 )
 """Whole numbers are numbers, and NumPy's are as good as Python's: for pyright they are, for beartype not."""
 
-jaxtyping.Array = jax.Array | np.ndarray
-jaxtyping.Scalar = jaxtyping.Shaped[jaxtyping.Array | np.generic, ""]
-"""Where an array of JAX is wanted, one of NumPy will do, as everywhere in JAX; its shape and its kind are checked."""
+jaxtyping.Array = jax.Array | np.ndarray | np.generic
+jaxtyping.Scalar = jaxtyping.Shaped[jaxtyping.Array, ""]
+"""Where an array of JAX is wanted, one of NumPy will do, as everywhere in JAX; its shape is checked."""
 
 checked = beartype.beartype(conf=beartype.BeartypeConf(hint_overrides=NUMBERS))
 
