@@ -145,6 +145,7 @@ def test_two_classes_of_one_name_are_refused(path):
         loa.load(path, classes=[Typed, other])
 
 
+@pytest.mark.wrong_types
 @pytest.mark.parametrize("classes", [[print], ["Typed"], [dict], Typed, 3])
 def test_what_is_handed_over_must_be_classes(classes, path):
     loa.save(path, loa.HeavyBall(0.1, 0.9))
@@ -279,7 +280,7 @@ TREES = {
     "stack of unequal numbers": (stacked(HEAVY), {"step_size": np.ones(2), "momentum": np.ones(3)}, "one entry per"),
     "weights of others": (stacked(weights={"numpy": "w"}), STEPS | {"w": np.ones(3) / 3}, "impossible weights"),
     "weights of words": (stacked(weights={"tuple": [{"value": "a"}]}), STEPS, "weights of Stack cannot be a tuple"),
-    "weights that are negative": (stacked(weights={"numpy": "w"}), STEPS | {"w": np.array([2.0, -1])}, "non-negative"),
+    "weights that are negative": (stacked(weights={"numpy": "w"}), STEPS | {"w": np.array([2.0, -1])}, "negative"),
     "others in common": (stacked(common=lbfgs({"value": 3})), STEPS, "have in common does not fit them"),
     "string in a candidate": (stacked(heavy(momentum={"value": "a"})), STEPS, "momentum of HeavyBall cannot be a str"),
 }  # fmt: skip
@@ -412,6 +413,7 @@ class WithAnything(loa.GradientDescent):
     part: object = None
 
 
+@pytest.mark.wrong_types
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -441,6 +443,7 @@ def test_what_is_nested_too_deeply_is_not_saved(path):
         loa.save(path, WithAnything(0.1, part))
 
 
+@pytest.mark.wrong_types
 def test_provenance_is_what_json_can_represent(path):
     with pytest.raises(TypeError, match="provenance must be a dict that JSON can represent"):
         loa.save(path, loa.HeavyBall(0.1, 0.9), {"made by": print})
