@@ -66,7 +66,7 @@ def stage(name: str, problem_class: Matrices, problems: jax.Array) -> None:
     elif name == "compare":
         loa.compare({"one": algorithm, "other": loa.Adam(1e-3)}, problem_class, problems, **options)
     elif name == "train":
-        loa.train(loa.load("quadratics"), problem_class, validation=32, steps=4, checks=1, **options)
+        loa.train(loa.GradientDescent(jnp.asarray(1e-3)), problem_class, validation=32, steps=4, checks=1, **options)
 
 
 def run(loss: str, devices: int, repetitions: int) -> None:

@@ -1,8 +1,8 @@
 """Signals end a command within two seconds, with a sentence, even while compiled code runs.
 
 Python handles a signal in the main thread, between two instructions: not before a compiled step returns, which can take
-minutes. But Python writes a signal to a socket as soon as it arrives, and a thread that reads from there ends the process
-if the main thread does not do so in time. The files of a run are complete at any time, so the run can be resumed.
+minutes. But Python writes a signal to a socket as soon as it arrives, and a thread that reads from there ends the
+process if the main thread does not do so in time. The files of a run are complete at any time, so the run can be resumed.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 def end_on_signals(sentence: str) -> None:
     """From now on, end the process on SIGINT, SIGTERM or SIGHUP: by a KeyboardInterrupt, or else with a sentence.
 
-    A signal that is ignored when the process starts, as SIGHUP is under `nohup`, stays ignored. Only the main thread can
-    ask for this; in any other thread nothing changes.
+    A signal that is ignored when the process starts, as SIGHUP is under `nohup`, stays ignored. Only the main thread
+    can ask for this; in any other thread nothing changes.
     """
     if threading.current_thread() is not threading.main_thread():
         return
