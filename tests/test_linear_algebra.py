@@ -87,6 +87,7 @@ def test_the_primitives_that_call_lapack_are_known():
     assert names >= known - {"ormqr"}  # new in JAX 0.10
 
 
+@pytest.mark.slow
 def test_programs_with_lapack_do_not_stand_still():
     """A small size of the stress test."""
     command = [sys.executable, str(STRESS), "--repetitions", "1", "--only", "cholesky"]

@@ -1,8 +1,8 @@
 """Signals end a command within two seconds, with a sentence, even while compiled code runs.
 
 Python handles a signal in the main thread, between two instructions: not before a compiled step returns, which can take
-minutes. But Python writes a signal to a socket as soon as it arrives, and a thread that reads from there ends the
-process if the main thread does not do so in time. The files of a run are complete at any time, so the run can be resumed.
+minutes. But it writes the signal to a socket as soon as it arrives, and a thread that reads from there ends the process
+if the main thread does not do so in time. The files of a run are complete at any time, so that it can be resumed.
 """
 
 from __future__ import annotations
