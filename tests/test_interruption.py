@@ -41,7 +41,8 @@ def test_a_signal_ends_a_command_in_an_endless_step(number, tmp_path):
     assert code == 128 + number
     assert seconds < 5.0  # two seconds on a machine that is not busy
     assert words.startswith("loa: interrupted; `loa run ")
-    assert "--resume` goes on from here." in words
+    assert words.endswith("--resume` goes on from here.\n")
+    assert words.count("interrupted") == 1
 
 
 def test_an_ignored_signal_stays_ignored(tmp_path):
@@ -53,3 +54,15 @@ def test_an_ignored_signal_stays_ignored(tmp_path):
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=os.environ)
     assert done.returncode == 0
     assert done.stdout.split() == ["ready", "alive"]
+
+
+def test_a_main_thread_that_has_ended_is_not_contradicted():
+    """It waits for another thread, as when JAX still computes; the process ends all the same, without more words."""
+    program = (
+        "import signal, threading, time\n"
+        "from loa.storage.interruption import end_on_signals; end_on_signals('ended.')\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "try: signal.raise_signal(signal.SIGTERM)\nexcept KeyboardInterrupt: print('told')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, env=os.environ)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGTERM, "told\n", "")

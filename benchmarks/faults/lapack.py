@@ -3,8 +3,8 @@
     python benchmarks/faults/lapack.py --repetitions 50
 
 Every row is a loss, in a process of its own for each number of devices. A process that takes longer than two
-minutes for a repetition has stood still. Prints how often each was tried and how often it survived; the exit code is 1 if
-any did not.
+minutes for a repetition has stood still. Prints how often each was tried and how often it survived; the exit code is 1
+if any did not.
 """
 
 import argparse

@@ -16,7 +16,7 @@ import threading
 import time
 from typing import NoReturn
 
-PATIENCE = 1.5
+PATIENCE = 1.0
 """Seconds that the main thread has to end after the first signal."""
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -49,5 +49,6 @@ def _watch(reader: socket.socket, writer: socket.socket, heard: frozenset[int], 
         number = reader.recv(1)[0]
         if number in heard:
             time.sleep(PATIENCE)
-            print(f"loa: {sentence}", file=sys.stderr, flush=True)
+            if threading.main_thread().is_alive():  # else it has said so itself, and only waits for other threads
+                print(f"loa: {sentence}", file=sys.stderr, flush=True)
             os._exit(128 + number)
