@@ -56,7 +56,8 @@ def from_file(path: Path) -> Experiment:
         the file and the line.
     """
     jax.config.update("jax_enable_x64", True)
-    with blamed_on(path):
+    _check_path(path)
+    with blamed_on(path, wholly=True):
         module = _imported(path)
         found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
         recipe = dataclasses.replace(
@@ -158,10 +159,10 @@ def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn
         whole_number("`horizon`", horizon)
     check_baselines({} if baselines is None else baselines)
     check_functionals(functionals, 500 if horizon is None else horizon)
-    check_sizes({} if sizes is None else sizes)
-    others = [role for role in sizes or {} if role not in SIZES]
+    others = [role for role in sizes if role not in SIZES] if isinstance(sizes, Mapping) else []
     if others:
-        raise ValueError(f"`sizes` has no {others[0]!r} that could be chosen; there are {', '.join(SIZES)}.")
+        raise ValueError(f"`sizes` may be given for {', '.join(SIZES)}, but not for {others[0]!r}.")
+    check_sizes({} if sizes is None else sizes)
     if learn is not None:
         check_learn(learn)
 
@@ -183,18 +184,23 @@ def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bo
     return prox_residual_below(tolerance) if proximal else gradient_norm_below(tolerance)
 
 
-def _imported(path: Path) -> ModuleType:
-    """The module in a file, also findable under the name of the file, as classes that are defined in it expect."""
+def _check_path(path: Path) -> None:
     if path.is_dir():
         raise ValueError(f"{path} is a directory: give the Python file that defines the problem class.")
     if not path.is_file():
         raise ValueError(f"there is no file {path}.")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
+    if path.suffix != ".py":
         raise ValueError(f"{path} is not a Python file: its name must end in .py.")
     other = sys.modules.get(path.stem)
     if other is not None and getattr(other.__spec__, "loader_state", None) != OWN:
         raise ValueError(f"{path} has the name of the module {path.stem}, which loa needs: rename the file.")
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module in a file, also findable under the name of the file, as classes that are defined in it expect."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
     spec.loader_state = OWN
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module

@@ -12,20 +12,16 @@ from types import TracebackType
 
 import jax
 
+from ..problems.errors_of_jax import in_short
+
 LOA = Path(__file__).parent.parent
 
-LONGEST = 300
-"""Characters of an error message that are shown; messages of JAX can be pages long."""
-
 REMEDIES: dict[type[BaseException], str] = {
-    jax.errors.TracerBoolConversionError: "`if`, `and`, `or` and `while` do not work on values of JAX: use jnp.where",
-    jax.errors.TracerArrayConversionError: "NumPy does not work on values of JAX: use the function of jax.numpy",
-    jax.errors.TracerIntegerConversionError: "an index or shape must not depend on the values of a problem",
-    jax.errors.ConcretizationTypeError: "float(), int() and shapes must not depend on the values of a problem",
     ModuleNotFoundError: "install the module, or correct its name",
     SyntaxError: "correct the syntax",
     UnicodeError: "save the file as UTF-8",
     SystemExit: "remove the call, or put it under `if __name__ == '__main__':`",
+    jax.errors.JAXTypeError: "",
 }
 DEFAULT_REMEDY = "correct this, or add --traceback to see the whole error"
 
@@ -35,7 +31,7 @@ class OwnFileError(ValueError):
 
 
 @contextmanager
-def blamed_on(path: Path) -> Iterator[None]:
+def blamed_on(path: Path, wholly: bool = False) -> Iterator[None]:
     """Turn an error that a user's file has caused into an `OwnFileError`; all others pass unchanged.
 
     The line is the last one of the file that was being executed or, where loa refuses what the file defines, the
@@ -44,6 +40,7 @@ def blamed_on(path: Path) -> Iterator[None]:
 
     Arguments:
         path: the user's file.
+        wholly: whether nothing but the file can be the cause of any error.
     """
     filtering = jax.config.jax_traceback_filtering
     jax.config.update("jax_traceback_filtering", "off")
@@ -52,7 +49,7 @@ def blamed_on(path: Path) -> Iterator[None]:
     except OwnFileError:
         raise
     except (Exception, SystemExit) as error:
-        if not _is_to_blame(path, error):
+        if not (wholly or _is_to_blame(path, error)):
             raise
         raise OwnFileError(located(path, error)) from error
     finally:
@@ -69,15 +66,9 @@ def sentence(error: BaseException) -> str:
     """What loa says, unchanged; what others say, with the type of the error and a remedy."""
     if is_of_loa(error):
         return " ".join(str(error).split())
-    if isinstance(error, SystemExit):
-        said = "sys.exit is called"
-    else:
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
-        first = " ".join(text.strip().split("\n\n")[0].split()).rstrip(".")
-        first = first if len(first) <= LONGEST else f"{first[:LONGEST]}…"
-        said = f"{type(error).__name__}: {first}" if first else type(error).__name__
+    words = "sys.exit is called" if isinstance(error, SystemExit) else f"{type(error).__name__}: {in_short(error)}"
     remedy = next((each for kind, each in REMEDIES.items() if isinstance(error, kind)), DEFAULT_REMEDY)
-    return f"{said} ({remedy})."
+    return f"{words.removesuffix(': ')} ({remedy})." if remedy else f"{words}."
 
 
 def is_of_loa(error: BaseException) -> bool:
@@ -91,7 +82,7 @@ def is_of_loa(error: BaseException) -> bool:
 def _is_to_blame(path: Path, error: BaseException) -> bool:
     """Whether the file was being executed, or is named, or an error of neither loa nor the disk came up with it."""
     if _line_executed(path, error) or not (is_of_loa(error) or isinstance(error, OSError)):
-        return not isinstance(error, RuntimeError) or not type(error).__module__.startswith(("click", "typer"))
+        return not type(error).__module__.startswith(("click", "typer"))  # such as Exit, which is an exception too
     return _line_named(path, str(error)) is not None
 
 

@@ -86,7 +86,7 @@ class ProblemClass(eqx.Module):
         if copies is not None:
             if coincidences.distinct(problems)[0] == 1:
                 raise ValueError(copies)
-            warnings.warn(copies, stacklevel=2)
+            warnings.warn(copies, stacklevel=3)  # beyond equinox, which wraps methods
         return problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:

@@ -16,6 +16,7 @@ from jaxtyping import Array, Key, Scalar
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems import gaps
 from ..problems.criterion import Criterion
+from ..problems.errors_of_jax import in_short
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
 from .functionals import End, Functional, Indicator
 from .jaxprs import SHARED_OUT, largest_array, num_bytes, waiting
@@ -153,7 +154,7 @@ def _check_problem_class(job: Job) -> None:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {error}"
+            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {in_short(error)}."
         ) from error
     if not _is_float(loss) or loss.shape != ():
         advice = "; sum it up" if _is_float(loss) else ""
