@@ -44,135 +44,204 @@ SAMPLE = "        return jax.random.uniform(key, (4,), minval=1.0, maxval=10.0)"
 LOSS = "        return 0.5 * jnp.sum(problem * x**2)"
 START = "        return jnp.ones(4)"
 LEARN = "    return loa.HeavyBall(0.15, 0.2)"
-CRITERION, HORIZON = "criterion = loa.loss_below(1e-6)", "horizon = 20"
-BASELINES = 'baselines = {"gradient descent": loa.GradientDescent(0.1)}'
-SIZES = 'sizes = {"prior": 8, "posterior": 10, "held-out": 12, "test": 8}'
-PROX = "    def prox(self, x, step_size, problem):  # here\n        return x\n"
+
+
+def body(head, old, new):
+    """The file with another body of a function. "# here" marks the line to be named: that of the head by default."""
+    assert f"{head}\n{old}" in BOWLS
+    new = old[: len(old) - len(old.lstrip())] + new
+    return BOWLS.replace(f"{head}\n{old}", f"{head}\n{new}" if "# here" in new else f"{head}  # here\n{new}")
+
+
+def sample(new):
+    return body("    def sample(self, key):", SAMPLE, new)
+
+
+def loss(new):
+    return body("    def loss(self, x, problem):", LOSS, new)
+
+
+def start(new):
+    return body("    def start(self, problem, key):", START, new)
+
+
+def learn(new):
+    return body("def learn(lesson):", LEARN, new)
 
 
 def instead(old, new):
-    """The file with something replaced; "# here" marks the line that the sentence must name."""
-    assert old in BOWLS
-    return BOWLS.replace(old, new)
+    """The file with a line replaced, which is the one to be named."""
+    (line,) = [line for line in BOWLS.splitlines() if line.strip().startswith(old)]
+    return BOWLS.replace(line, f"{new}  # here")
 
 
-def inside(method):
-    """The file with another method in its class."""
-    return instead("    def optimal_loss", f"{method}\n    def optimal_loss")
+def unmarked(content):
+    """No line is named, as loa cannot tell it."""
+    return content.replace("  # here", "")
 
 
-SLIPS = {
-    # the file itself
+def inside(*methods):
+    """The file with further methods in its class, each given by head and body; the first head is to be named."""
+    text = "\n".join(f"    def {head}\n        return {value}\n" for head, value in methods)
+    return BOWLS.replace("    def optimal_loss", text.replace(":\n", ":  # here\n", 1) + "\n    def optimal_loss")
+
+
+CLASS = "class Bowls(loa.ProblemClass):"
+PROX = ("prox(self, x, step_size, problem):", "x")
+
+THE_FILE = {
     "empty": ("", "must be one subclass of loa.ProblemClass (found: none)"),
     "no class": ("x = 1", "found: none"),
-    "two classes": (BOWLS + "\nclass More(Bowls):\n    pass\n", "found: Bowls, More"),
-    "not a subclass": (instead("(loa.ProblemClass)", ""), "found: none"),
+    "two classes": (f"{BOWLS}\nclass More(Bowls):\n    pass\n", "found: Bowls, More"),
+    "not a subclass": (BOWLS.replace("(loa.ProblemClass)", ""), "found: none"),
     "missing module": ("import loa\nimport nowhere_at_all  # here\n", "No module named 'nowhere_at_all' (install"),
     "missing name": ("from loa import Newton  # here\n", "ImportError: cannot import name 'Newton'"),
     "syntax": ("import loa\n\nx = (  # here\n", "SyntaxError: '(' was never closed (correct the syntax)"),
     "indentation": ("import loa\nif True:\nx = 1  # here\n", "IndentationError: expected an indented block"),
     "raises": ("import loa\n\n1 / 0  # here\n", "ZeroDivisionError: division by zero"),
-    "raises without words": ("raise KeyError  # here\n", "KeyError"),
+    "raises without words": ("raise KeyError  # here\n", "KeyError (correct this, or add --traceback"),
     "exits": ("import sys\n\nsys.exit(0)  # here\n", "sys.exit is called (remove the call"),
-    "exits in the loss": (instead(LOSS, "        raise SystemExit  # here"), "sys.exit is called"),
     "Latin letters": ("x = 'Grüße'\n".encode("latin-1"), "'utf-8' codec can't decode byte"),
     "null bytes": (b"x = 1\0\n", "null bytes"),
-    "loa's own refusal": ("import loa\nloa.loss_below(-1)  # here\n", "tolerance of a criterion must be positive, got -1"),
-    # the problem class
-    "a class for an instance": (BOWLS + "problem_class = Bowls  # here", "must be an instance of loa.ProblemClass"),
+    "refused by loa": ("import loa\nloa.loss_below(-1)  # here\n", "tolerance of a criterion must be positive, got -1"),
+    "no experiment": ("experiment = 3  # here\n", "must be a loa.experiments.experiment.Experiment, got 3"),
+    "experiment that raises": ("def experiment():\n    return 1 / 0  # here\n", "ZeroDivisionError"),
+}
+THE_CLASS = {
+    "a class, no instance": (f"{BOWLS}problem_class = Bowls  # here", "must be an instance of loa.ProblemClass"),
     "needs arguments": (
-        instead("class Bowls(loa.ProblemClass):", "class Bowls(loa.ProblemClass):  # here\n    size: int\n"),
+        instead(CLASS, CLASS).replace("# here", "# here\n    size: int"),
         "cannot be made without arguments",
     ),
-    "no loss": (
-        instead("class Bowls(loa.ProblemClass):", "class Bowls(loa.ProblemClass):  # here").replace("def loss", "def los"),
-        "Bowls must define `loss`.",
-    ),
-    "sample of strings": (instead(SAMPLE, "        return ['a', 'b']").replace("sample(self, key):", "sample(self, key):  # here"), "Bowls.sample must return one array"),
-    "sample of nothing": (instead("def sample(self, key):", "def sample(self, key):  # here").replace(SAMPLE, "        pass"), "must return one array or a tuple, list or dictionary of arrays, got None"),
-    "sample that raises": (instead(SAMPLE, "        return key.nothing  # here"), "AttributeError"),
-    "sample without key": (instead("def sample(self, key):", "def sample(self):  # here"), "write `def sample(self, key):`"),
-    "sample without self": (instead("def sample(self, key):", "def sample(key):  # here"), "Bowls.sample must take self, key"),
-    "np.random": (
-        instead(SAMPLE, "        return np.random.uniform(1, 10, 4)").replace("sample(self, key):", "sample(self, key):  # here"),
-        "use jax.random with the key, and not np.random",
-    ),
+    "no loss": (instead(CLASS, CLASS).replace("def loss", "def los"), "Bowls must define `loss`."),
+    "sample of strings": (sample("return ['a', 'b']"), "Bowls.sample must return one array or a tuple, list or"),
+    "sample of nothing": (sample("pass"), "list or dictionary of arrays, got None"),
+    "sample that raises": (sample("return key.nothing  # here"), "AttributeError"),
+    "sample without key": (instead("def sample", "    def sample(self):"), "write `def sample(self, key):`"),
+    "sample without self": (instead("def sample", "    def sample(key):"), "Bowls.sample must take self, key"),
+    "np.random": (sample("return np.random.uniform(1, 10, 4)"), "use jax.random with the key, and not np.random"),
     "np.random in a part": (
-        instead(SAMPLE, "        return jax.random.normal(key, (4,)) ** 2 + np.random.uniform()").replace("sample(self, key):", "sample(self, key):  # here"),
-        "gives different results for one and the same key",
+        sample("return jax.random.normal(key, (4,)) + np.random.uniform()"),
+        "Bowls.sample gives different results for one and the same key",
     ),
     "np.random in the start": (
-        instead(START, "        return jnp.asarray(np.random.normal(size=4))").replace("start(self, problem, key):", "start(self, problem, key):  # here"),
-        "Bowls.start gives different results",
+        start("return jnp.asarray(np.random.normal(size=4))"),
+        "Bowls.start gives different results for one and the same key",
     ),
-    "one problem": (
-        instead(SAMPLE, "        return jnp.ones(4)").replace("sample(self, key):", "sample(self, key):  # here"),
-        "Bowls.sample gives the same problem in 64 draws",
-    ),
+    "one problem": (sample("return jnp.ones(4)"), "Bowls.sample gives the same problem in 64 draws"),
     "few problems": (
-        instead(SAMPLE, "        return jnp.ones(4) * jax.random.randint(key, (), 1, 5)").replace("sample(self, key):", "sample(self, key):  # here"),
+        sample("return jnp.ones(4) * jax.random.randint(key, (), 1, 5)"),
         "Bowls.sample gives only 4 different problems in 64 draws",
     ),
-    "loss that raises": (instead(LOSS, "        raise RuntimeError('oh')  # here"), "RuntimeError: oh"),
-    "loss with a wrong name": (instead(LOSS, "        return jnp.summe(x)  # here"), "has no attribute 'summe'"),
-    "loss with if": (instead(LOSS, "        return x[0] if x[0] > 0 else -x[0]  # here"), "use jnp.where"),
-    "loss in NumPy": (instead(LOSS, "        return np.sum(np.asarray(x))  # here"), "use the function of jax.numpy"),
-    "loss with float": (instead(LOSS, "        return float(x[0])  # here"), "float(), int() and shapes"),
-    "loss that is a vector": (instead(LOSS, "        return x**2").replace("problem):\n        return x**2", "problem):  # here\n        return x**2"), "a floating-point scalar, but at the start it is float64[4]; sum it up."),
-    "loss that is None": (instead(LOSS, "        pass").replace("problem):\n        pass", "problem):  # here\n        pass"), "Bowls.loss must return a floating-point scalar, but at the start it is None."),
-    "loss that is complex": (instead(LOSS, "        return jnp.sum(x) + 1j").replace("problem):\n        return jnp.sum(x) + 1j", "problem):  # here\n        return jnp.sum(x) + 1j"), "it is complex128[]"),
-    "loss without problem": (instead("def loss(self, x, problem):", "def loss(self, x):  # here"), "write `def loss(self, x, problem):`"),
-    "loss that is infinite": (instead(LOSS, "        return jnp.sum(problem * x) / 0.0").replace("def loss(self, x, problem):", "def loss(self, x, problem):  # here"), "Bowls.loss is inf at the start of all"),
-    "start that is a dict": (instead(START, "        return {'x': jnp.ones(4)}").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "must return one floating-point array, got a dict: join its parts"),
-    "start that is an integer": (instead(START, "        return 1").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "must return one floating-point array, got 1: make it"),
-    "start of integers": (instead(START, "        return jnp.arange(4)").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "got int64[4]: make it"),
-    "start that is None": (instead(START, "        pass").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "one floating-point array, got None."),
-    "start of a wrong shape": (instead(START, "        return jnp.ones(3)").replace(LOSS, LOSS + "  # here"), "Bowls.loss fails at the point of shape (3,) that Bowls.start returns"),
-    "start that raises": (instead(START, "        return jnp.ones(4) / [1][7]  # here"), "IndexError"),
-    "start at the solution": (instead(START, "        return jnp.zeros(4)").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "is already a solution of all of 64 sample problems"),
+    "loss that raises": (loss("raise RuntimeError('oh')  # here"), "RuntimeError: oh"),
+    "loss that exits": (loss("raise SystemExit  # here"), "sys.exit is called"),
+    "loss with a wrong name": (loss("return jnp.summe(x)  # here"), "has no attribute 'summe'"),
+    "loss with if": (loss("return x[0] if x[0] > 0 else -x[0]  # here"), "use jnp.where"),
+    "loss in NumPy": (loss("return np.sum(np.asarray(x))  # here"), "use the function of jax.numpy"),
+    "loss with float": (loss("return float(x[0])  # here"), "float(), int() and shapes must not depend"),
+    "loss that is a vector": (loss("return x**2"), "a floating-point scalar, but at the start it is float64[4]; sum"),
+    "loss that is None": (loss("pass"), "a floating-point scalar, but at the start it is None."),
+    "loss that is complex": (loss("return jnp.sum(x) + 1j"), "it is complex128[]"),
+    "loss without problem": (instead("def loss", "    def loss(self, x):"), "write `def loss(self, x, problem):`"),
+    "loss that is infinite": (loss("return jnp.sum(problem * x) / 0.0"), "Bowls.loss is inf at the start of all"),
+    "start that is a dict": (
+        start("return {'x': jnp.ones(4)}"),
+        "floating-point array, got a dict: join its parts",
+    ),
+    "start that is an integer": (start("return 1"), "must return one floating-point array, got 1: make it"),
+    "start of integers": (start("return jnp.arange(4)"), "got int64[4]: make it"),
+    "start that is None": (start("pass"), "one floating-point array, got None."),
+    "start of a wrong shape": (
+        instead("return 0.5", LOSS).replace(START, "        return jnp.ones(3)"),
+        "Bowls.loss fails at the point of shape (3,) that Bowls.start returns",
+    ),
+    "start that raises": (start("return jnp.ones(4) / [1][7]  # here"), "IndexError"),
+    "start at the solution": (start("return jnp.zeros(4)"), "is already a solution of all of 64 sample problems"),
     "prox without smooth": (inside(PROX), "define also `def smooth(self, x, problem)`"),
-    "prox without smoothness": (inside(f"{PROX}\n    def smooth(self, x, problem):\n        return jnp.sum(x)\n"), "define also `def smoothness(self, problem)`"),
-    "gradient of a wrong shape": (inside("    def gradient(self, x, problem):\n        return x[:2]\n").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "Bowls.gradient there has shape (2,)"),
-    "stochastic without criterion": (inside("    def stochastic_loss(self, x, problem, key):  # here\n        return jnp.sum(x)\n").replace(CRITERION, ""), "define one in the file, such as `criterion"),
-    # what else the file may say
-    "criterion that is a number": (instead(CRITERION, "criterion = 1e-3  # here"), "must be a loa.Criterion such as loa.loss_below(1e-6), got 0.001"),
-    "criterion that is a function": (instead(CRITERION, "criterion = loa.loss_below  # here"), "must be a loa.Criterion"),
-    "criterion that asks for too much": (instead("class Bowls(loa.ProblemClass):", "class Bowls(loa.ProblemClass):").replace(CRITERION, "criterion = loa.distance_below(0.1)"), "has no known solution: define"),
-    "criterion of a vector": (instead(CRITERION, "criterion = loa.gap_below(0.1, lambda pc, x, problem: x)"), "its gap must return a scalar"),
-    "criterion met at the start": (instead(CRITERION, "criterion = loa.loss_below(1e6)").replace("start(self, problem, key):", "start(self, problem, key):  # here"), "`criterion` (loss < 1e+06) is met there"),
-    "no criterion at a solution": (instead(CRITERION, "").replace(START, "        return jnp.zeros(4)"), "starts at points where the gap is 0.0"),
-    "horizon in words": (instead(HORIZON, "horizon = 'many'  # here"), "`horizon` must be a whole number and at least 1, got many"),
-    "horizon 0": (instead(HORIZON, "horizon = 0  # here"), "at least 1, got 0"),
-    "horizon 2.5": (instead(HORIZON, "horizon = 2.5  # here"), "whole number and at least 1, got 2.5"),
-    "baselines in a list": (instead(BASELINES, "baselines = [loa.LBFGS()]  # here"), "must be a dictionary of algorithms by name"),
-    "baselines in words": (instead(BASELINES, "baselines = {'Adam': 'adam'}  # here"), "'Adam' must be an instance of loa.Algorithm, got 'adam'"),
-    "baselines that are classes": (instead(BASELINES, "baselines = {'CG': loa.ConjugateGradient}  # here"), "'CG' must be an instance of loa.Algorithm"),
-    "baseline called learned": (instead(BASELINES, "baselines = {'learned': loa.LBFGS()}  # here"), "may be called 'learned'"),
-    "baseline called Learned ": (instead(BASELINES, "baselines = {'Learned ': loa.LBFGS()}  # here"), "may be called 'Learned '"),
-    "baseline without a name": (instead(BASELINES, "baselines = {'': loa.LBFGS()}  # here"), "must be a text that is not empty"),
-    "baseline with a number": (instead(BASELINES, "baselines = {1: loa.LBFGS()}  # here"), "must be a text that is not empty, got 1"),
-    "baseline that needs a prox": (instead(BASELINES, "baselines = {'ISTA': loa.ProximalGradient(0.1)}  # here"), "'ISTA' in `baselines` does not work on the problems"),
-    "functionals that are classes": (BOWLS + "functionals = [loa.LargestGap]  # here", "a list of instances of loa.Functional"),
-    "functionals in words": (BOWLS + "functionals = 'time'  # here", "a list of instances of loa.Functional, got 't'"),
-    "one functional": (BOWLS + "functionals = loa.LargestGap()  # here", "a list of instances of loa.Functional"),
-    "functional called outcome": (BOWLS + "functionals = [loa.LargestGap(name='outcome')]  # here", "may be called 'outcome'"),
-    "functional called twice": (BOWLS + "functionals = [loa.Gap(3), loa.Gap(3)]  # here", "two functionals are called 'gap_3'"),
-    "functional that is there": (BOWLS + "functionals = [loa.StoppingTime()]  # here", "two functionals are called 'stopping_time'"),
-    "functional past the horizon": (BOWLS + "functionals = [loa.Gap(30)]  # here", "needs 30 steps, but the horizon is 20"),
-    "sizes of no role": (instead(SIZES, "sizes = {'tests': 10}  # here"), "held-out, test, but not for 'tests'"),
-    "sizes for training": (instead(SIZES, "sizes = {'training': 10}  # here"), "but not for 'training'"),
-    "sizes in a list": (instead(SIZES, "sizes = [10, 20]  # here"), "must be a dictionary of numbers of problems by role"),
-    "sizes of 0": (instead(SIZES, "sizes = {'test': 0}  # here"), "the number of test problems in `sizes` must be a whole number and at least"),
-    "sizes of 2.5": (instead(SIZES, "sizes = {'prior': 2.5}  # here"), "got 2.5"),
-    "learn that is no function": (instead("def learn(lesson):\n" + LEARN, "learn = 3  # here"), "`learn` must be a function of a lesson, got 3"),
-    "learn without lesson": (instead("def learn(lesson):", "def learn():  # here"), "write `def learn(lesson):`"),
-    "learn that returns None": (instead("def learn(lesson):", "def learn(lesson):  # here").replace(LEARN, "    pass"), "`learn` must return an instance of loa.Algorithm, got None"),
-    "learn that returns a class": (instead("def learn(lesson):", "def learn(lesson):  # here").replace(LEARN, "    return loa.HeavyBall"), "`learn` must return an instance of loa.Algorithm"),
-    "learn that raises": (instead(LEARN, "    return loa.HeavyBall(lesson.rate, 0.2)  # here"), "AttributeError: 'Lesson' object has no attribute 'rate'"),
-    "learn that reads a missing file": (instead(LEARN, "    open('/no/such/file')  # here"), "FileNotFoundError"),
-    "learn of what does not fit": (instead("def learn(lesson):", "def learn(lesson):  # here").replace(LEARN, "    return loa.ProximalGradient(0.1)"), "what `learn` returns does not work on the problems"),
-    "experiment that is none": ("experiment = 3  # here\n", "must be a loa.experiments.experiment.Experiment, got 3"),
-}  # fmt: skip
+    "prox without smoothness": (
+        inside(PROX, ("smooth(self, x, problem):", "jnp.sum(x)")),
+        "define also `def smoothness(self, problem)`",
+    ),
+    "gradient of a wrong shape": (
+        unmarked(inside(("gradient(self, x, problem):", "x[:2]"))),
+        "Bowls.gradient there has shape (2,)",
+    ),
+    "stochastic, no criterion": (
+        inside(("stochastic_loss(self, x, problem, key):", "jnp.sum(x)")).replace("criterion = ", "other = "),
+        "define one in the file, such as `criterion",
+    ),
+}
+WHAT_ELSE = {
+    "criterion is a number": (instead("criterion", "criterion = 1e-3"), "loa.loss_below(1e-6), got 0.001"),
+    "criterion is a function": (instead("criterion", "criterion = loa.loss_below"), "must be a loa.Criterion"),
+    "criterion asks too much": (
+        unmarked(instead("criterion", "criterion = loa.distance_below(0.1)")),
+        "has no known solution: define",
+    ),
+    "criterion of a vector": (
+        unmarked(instead("criterion", "criterion = loa.gap_below(0.1, lambda problem_class, x, problem: x)")),
+        "its gap must return a scalar",
+    ),
+    "criterion that raises": (
+        instead("criterion", "criterion = loa.gap_below(0.1, lambda problem_class, x, problem: 1 / 0)"),
+        "ZeroDivisionError",
+    ),
+    "criterion met at the start": (
+        unmarked(instead("criterion", "criterion = loa.loss_below(1e6)")),
+        "`criterion` (loss < 1e+06) is met there",
+    ),
+    "no criterion at a solution": (
+        unmarked(start("return jnp.zeros(4)")).replace("criterion = ", "other = "),
+        "starts at points where the gap is 0.0",
+    ),
+    "horizon in words": (instead("horizon", "horizon = 'many'"), "a whole number and at least 1, got many"),
+    "horizon 0": (instead("horizon", "horizon = 0"), "at least 1, got 0"),
+    "horizon 2.5": (instead("horizon", "horizon = 2.5"), "whole number and at least 1, got 2.5"),
+    "baselines in a list": (instead("baselines", "baselines = [loa.LBFGS()]"), "a dictionary of algorithms by name"),
+    "baselines in words": (
+        instead("baselines", "baselines = {'A': 'adam'}"),
+        "'A' must be an instance of loa.Algorithm",
+    ),
+    "baselines are classes": (instead("baselines", "baselines = {'A': loa.LBFGS}"), "'A' must be an instance"),
+    "baseline called learned": (
+        instead("baselines", "baselines = {'learned': loa.LBFGS()}"),
+        "may be called 'learned'",
+    ),
+    "baseline Learned": (
+        instead("baselines", "baselines = {'Learned ': loa.LBFGS()}"),
+        "may be called 'Learned '",
+    ),
+    "baseline without a name": (instead("baselines", "baselines = {'': loa.LBFGS()}"), "a text that is not empty"),
+    "baseline with a number": (instead("baselines", "baselines = {1: loa.LBFGS()}"), "not empty, got 1"),
+    "baseline needs a prox": (
+        instead("baselines", "baselines = {'ISTA': loa.ProximalGradient(0.1)}"),
+        "'ISTA' in `baselines` does not work on the problems",
+    ),
+    "functionals are classes": (f"{BOWLS}functionals = [loa.LargestGap]  # here", "instances of loa.Functional"),
+    "functionals in words": (f"{BOWLS}functionals = 'time'  # here", "instances of loa.Functional, got 't'"),
+    "one functional": (f"{BOWLS}functionals = loa.LargestGap()  # here", "a list of instances of loa.Functional"),
+    "functional called outcome": (
+        f"{BOWLS}functionals = [loa.LargestGap(name='outcome')]  # here",
+        "may be called 'outcome'",
+    ),
+    "functional called twice": (f"{BOWLS}functionals = [loa.Gap(3), loa.Gap(3)]  # here", "are called 'gap_3'"),
+    "functional that is there": (f"{BOWLS}functionals = [loa.StoppingTime()]  # here", "are called 'stopping_time'"),
+    "functional past the end": (f"{BOWLS}functionals = [loa.Gap(30)]  # here", "needs 30 steps, but the horizon is 20"),
+    "sizes of no role": (instead("sizes", "sizes = {'tests': 10}"), "held-out, test, but not for 'tests'"),
+    "sizes for training": (instead("sizes", "sizes = {'training': 10}"), "but not for 'training'"),
+    "sizes in a list": (instead("sizes", "sizes = [10, 20]"), "a dictionary of numbers of problems by role"),
+    "sizes of 0": (instead("sizes", "sizes = {'test': 0}"), "test problems in `sizes` must be a whole number and at"),
+    "sizes of 2.5": (instead("sizes", "sizes = {'prior': 2.5}"), "got 2.5"),
+    "learn is no function": (f"{BOWLS}learn = 3  # here", "a function of a lesson, got 3"),
+    "learn without lesson": (instead("def learn", "def learn():"), "write `def learn(lesson):`"),
+    "learn returns None": (learn("pass"), "`learn` must return an instance of loa.Algorithm, got None"),
+    "learn returns a class": (learn("return loa.HeavyBall"), "`learn` must return an instance of loa.Algorithm"),
+    "learn raises": (learn("return lesson.rate  # here"), "AttributeError: 'Lesson' object has no attribute 'rate'"),
+    "learn exits": (learn("raise SystemExit('bye')  # here"), "sys.exit is called"),
+    "learn reads a missing file": (learn("open('/no/such/file')  # here"), "FileNotFoundError"),
+    "learn does not fit": (learn("return loa.ProximalGradient(0.1)"), "`learn` returns does not work on the problems"),
+}
+SLIPS = THE_FILE | THE_CLASS | WHAT_ELSE
 
 
 def refused(*arguments):
@@ -286,11 +355,9 @@ def bowls(sample, **attributes):
 
 def test_draws_that_coincide_are_noticed():
     key = jax.random.key(0)
-    with pytest.raises(
-        ValueError, match="Bowls.sample gives the same problem in 20 draws: draw every problem from the"
-    ):
+    with pytest.raises(ValueError, match=r"Bowls.sample gives the same problem in 20 draws: draw every"):
         bowls(lambda key: np.random.uniform()).draw(key, 20)
-    with pytest.warns(UserWarning, match="Bowls.sample gives only 3 different problems in 64 draws"):
+    with pytest.warns(UserWarning, match=r"Bowls.sample gives only 3 different problems in 64 draws"):
         bowls(lambda key: jax.random.randint(key, (), 0, 3)).draw(key, 100)
 
 
@@ -307,7 +374,7 @@ def test_problems_that_differ_or_may_coincide_are_drawn():
 
 def test_everything_a_file_says_is_checked_in_python_as_well(tmp_path):
     problem_class = loa.problems.Quadratics(dimension=3)
-    with pytest.raises(ValueError, match="`criterion` must be a loa.Criterion"):
+    with pytest.raises(ValueError, match=r"`criterion` must be a loa.Criterion"):
         experiment_for(problem_class, name="mine", criterion=1e-3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="no algorithm in `baselines` may be called 'learned'"):
         experiment_for(problem_class, name="mine", baselines={"learned": loa.LBFGS()})

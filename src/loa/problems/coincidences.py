@@ -35,11 +35,10 @@ def explained(name: str, problems: Any) -> str | None:
     different, compared = distinct(problems)
     if compared < FEWEST or compared - different <= compared // 8:
         return None
-    many = (
-        f"the same problem {compared} times" if different == 1 else f"only {different} different problems in {compared}"
-    )
+    many = "the same problem" if different == 1 else f"only {different} different problems"
     return (
-        f"{name}.sample gives {many}: draw every problem from the key, as in `jax.random.normal(key, (3,))`, and not "
+        f"{name}.sample gives {many} in {compared} draws: draw every problem from the key, as in "
+        "`jax.random.normal(key, (3,))`, and not "
         "with np.random, whose numbers stay fixed once JAX has traced the function; if there are only finitely many "
         f"problems, say `finite = True` in {name}."
     )
