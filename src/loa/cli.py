@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import shlex
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -61,28 +64,27 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in that directory.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that directory.")] = False,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
+    traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
     """Learn an algorithm, certify it, compare it on unseen problems; write figures, report and numbers."""
+    _check_seed(seed)
+    own = _own_file(experiment)
+    if own is not None and pretrained:
+        _fail(f"no weights for {own} ship with loa: leave out --pretrained, and an algorithm is learned.")
     _set_devices(experiment)
-    own = experiment.endswith(".py")
-    setting = _own(Path(experiment)) if own else _experiment(experiment, images)
-    _check_way(setting, how)
-    directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
-    from rich.console import Console
-
-    from .run import Order
-
-    console = Console(highlight=False, soft_wrap=True)
-    try:
+    with _one_sentence(traceback, interrupted=f"interrupted; `{_command()} --resume` continues from here."):
+        setting = _experiment(experiment, images)
+        _check_way(setting, how)
+        directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
         preset = "pretrained" if pretrained else preset
+        from rich.console import Console
+
+        from .experiments.own_file import blamed_on
+        from .run import Order
+
         order = Order(setting.at(preset), preset, seed, _command(), how)
-        _run(order, directory, resume, overwrite, console)
-    except KeyboardInterrupt:
-        _fail(f"interrupted; `{_command()} --resume` continues from here.")
-    except OSError as error:
-        _fail(f"could not write to {directory}: {error.strerror or error}.")
-    except ValueError as error:
-        _fail(str(error))
+        with _writing_to(directory), nullcontext() if own is None else blamed_on(own):
+            _run(order, directory, resume, overwrite, Console(highlight=False, soft_wrap=True))
 
 
 def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: Console) -> None:
@@ -109,13 +111,9 @@ def report(directory: Annotated[Path, typer.Argument(help="Directory of a finish
     from .presentation.report import write_report
     from .results.run_results import Results
 
-    try:
+    with _one_sentence(), _writing_to(directory):
         results = Results.load(directory)
         written = [*draw_all(results, directory), write_report(results, directory)]
-    except (ValueError, FileNotFoundError) as error:
-        _fail(str(error))
-    except OSError as error:
-        _fail(f"could not write to {directory}: {error.strerror or error}.")
     typer.echo(f"Wrote {', '.join(path.name for path in written)} to {directory}.")
 
 
@@ -129,29 +127,29 @@ def train(
     effort: Annotated[float, typer.Option(help="Scales the numbers of steps, candidates and problems.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
+    _check_seed(seed)
+    if not 0 < effort < math.inf:
+        _fail(f"--effort must be a positive number, got {effort:g}.")
     _set_devices(experiment)
-    setting = _experiment(experiment)
-    _check_way(setting, how)
-    from rich.console import Console
+    interrupted = "interrupted; the same command with --resume continues from the last check, if there is one."
+    with _one_sentence(traceback, interrupted=interrupted):
+        setting = _experiment(experiment)
+        _check_way(setting, how)
+        from rich.console import Console
 
-    from .experiments.experiment import Lesson
-    from .run.training import train_experiment
-    from .storage.saved_algorithms import SUFFIX
+        from .experiments.experiment import Lesson
+        from .run.training import train_experiment
+        from .storage.saved_algorithms import SUFFIX
 
-    path = out or Path(f"{experiment}{SUFFIX}")
-    lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
-    if lesson.interrupted and not resume:
-        _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
-    try:
-        train_experiment(lesson, how, path, Console(highlight=False, soft_wrap=True))
-    except KeyboardInterrupt:
-        _fail("interrupted; the same command with --resume continues from the last check, if there is one.")
-    except OSError as error:
-        _fail(f"could not write {path}: {error.strerror or error}.")
-    except ValueError as error:
-        _fail(str(error))
+        path = out or Path(f"{experiment}{SUFFIX}")
+        lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
+        if lesson.interrupted and not resume:
+            _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
+        with _writing_to(path):
+            train_experiment(lesson, how, path, Console(highlight=False, soft_wrap=True))
 
 
 @app.command()
@@ -160,21 +158,32 @@ def compare(
     algorithms: Annotated[
         str, typer.Option(help="Names separated by commas: learned, baselines; all if not given.")
     ] = "",
-    problems: Annotated[int, typer.Option(help="Number of problems; the size of the test set if not given.")] = 0,
-    horizon: Annotated[int, typer.Option(help="Largest number of steps; the experiment's if not given.")] = 0,
+    problems: Annotated[
+        int | None, typer.Option(help="Number of problems; the size of the test set if not given.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Largest number of steps; the experiment's if not given.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
+    traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
     """Compare algorithms on the same problems of an experiment."""
+    _check_seed(seed)
+    for name, number in (("--problems", problems), ("--horizon", horizon)):
+        if number is not None and number < 1:
+            _fail(f"{name} must be at least 1, got {number}.")
     _set_devices(experiment)
-    setting = _experiment(experiment, images)
+    with _one_sentence(traceback):
+        setting = _experiment(experiment, images)
+        names = [name.strip() for name in algorithms.split(",") if name.strip()]
+        _compare(setting, names, problems or setting.sizes["test"], horizon or setting.horizon, seed)
+
+
+def _compare(setting: Experiment, names: list[str], problems: int, horizon: int, seed: int) -> None:
     known = _algorithms(setting)
-    names = [name.strip() for name in algorithms.split(",") if name.strip()] or [
-        name for name in known if name == "learned" or name in setting.baselines
-    ]
+    names = names or [name for name in known if name == "learned" or name in setting.baselines]
     unknown = [name for name in names if name not in known]
     if unknown:
-        _fail(f"{experiment} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
+        _fail(f"{setting.name} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
 
     import jax
     from rich.console import Console
@@ -183,18 +192,18 @@ def compare(
     from .results.table import show
 
     draw_key, run_key = jax.random.split(jax.random.key(seed))
-    count, steps = problems or setting.sizes["test"], horizon or setting.horizon
     comparison = compare(
         {name: known[name] for name in names},
         setting.problem_class,
-        setting.problem_class.draw(draw_key, count),
+        setting.problem_class.draw(draw_key, problems),
         criterion=setting.criterion,
-        horizon=steps,
+        horizon=horizon,
         key=run_key,
         progress=True,
     )
     console = Console()
-    show(console, comparison.table(f"{experiment}: stopping time on {count} problems, at most {steps} steps"))
+    title = f"{setting.name}: stopping time on {problems} problems, at most {horizon} steps"
+    show(console, comparison.table(title))
     for other in names[1:]:
         less, share = comparison.advantage(names[0], over=other), comparison.faster(names[0], over=other)
         console.print(
@@ -203,15 +212,25 @@ def compare(
         )
 
 
+def _own_file(experiment: str) -> Path | None:
+    """The user's file, where the name of an experiment is none that loa has."""
+    from .experiments import DESCRIPTIONS
+
+    path = Path(experiment)
+    return path if experiment not in DESCRIPTIONS and (path.suffix == ".py" or path.exists()) else None
+
+
 def _experiment(name: str, images: Path | None = None) -> Experiment:
     from . import experiments
 
     if images is not None and name != "images":
         _fail(f"--images is for the experiment images; the problems of {name} are not made from photographs.")
-    try:
-        setting = experiments.get(name)
-    except ValueError as error:
-        _fail(str(error))
+    own = _own_file(name)
+    if own is not None:
+        from .experiments.from_file import from_file
+
+        return from_file(own)
+    setting = experiments.get(name)
     return setting if images is None else _with_photographs(setting, images)
 
 
@@ -229,15 +248,6 @@ def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
         f"{setting.name}-{how}": f"{setting.name}-{how}" for how in setting.recipe.learned
     }
     return {name: load(file) for name, file in names.items() if file in shipped()} | dict(setting.baselines)
-
-
-def _own(path: Path) -> Experiment:
-    from .experiments.from_file import from_file
-
-    try:
-        return from_file(path)
-    except ValueError as error:
-        _fail(str(error))
 
 
 def _set_devices(experiment: str) -> None:
@@ -275,8 +285,6 @@ def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
         warnings.simplefilter("always")
         try:
             problem_class = ImageRestoration(folder)
-        except ValueError as error:
-            _fail(str(error))
         finally:
             for warning in caught:
                 typer.echo(f"loa: {warning.message}", err=True)
@@ -284,6 +292,44 @@ def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
     task = dataclasses.replace(setting.task, problem_class=problem_class)
     presentation = dataclasses.replace(setting.presentation, more_tests=new)
     return dataclasses.replace(setting, task=task, presentation=presentation)
+
+
+@contextmanager
+def _one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> Iterator[None]:
+    """Say in one sentence what went wrong in a command, unless the whole error is wanted.
+
+    Arguments:
+        traceback: whether the error is shown with its traceback instead.
+        interrupted: what is said after Ctrl-C.
+    """
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        _fail(interrupted)
+    except Exception as error:
+        if traceback:
+            raise
+        from .experiments.own_file import sentence
+
+        _fail(sentence(error))
+
+
+@contextmanager
+def _writing_to(place: Path) -> Iterator[None]:
+    """Name the place, if the operating system does not let loa write to it."""
+    try:
+        yield
+    except OSError as error:
+        if error.strerror is None:
+            raise
+        raise ValueError(f"could not write to {place}: {error.strerror}.") from error
+
+
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 2**63:
+        _fail(f"--seed must be a whole number from 0 to 2**63 - 1, got {seed}.")
 
 
 def _fail(sentence: str) -> NoReturn:

@@ -16,11 +16,11 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
-from ..problems.problem_class import ProblemClass
+from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
-from ..results.summary import RESERVED
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
+from .checks import check_baselines, check_functionals, check_name, check_sizes, check_type, check_ways
 
 if TYPE_CHECKING:
     import xarray
@@ -62,17 +62,11 @@ class Task:
     calls_per_step: int = 4
 
     def __post_init__(self):
-        names = [each.name.replace(" ", "_") for each in self.functionals]
-        for index, name in enumerate(names):
-            if not name or "/" in name:
-                raise ValueError(f"a functional must have a name without a slash, got {name!r}.")
-            if name in RESERVED:
-                raise ValueError(
-                    f"no functional may be called {name!r}, because the results use that name for something else; "
-                    f"choose a name other than {', '.join(RESERVED)}."
-                )
-            if name in names[:index]:
-                raise ValueError(f"two functionals are called {name!r}; give each a name of its own.")
+        check_type(self.problem_class, ProblemClass, "`problem_class` must be an instance of loa.ProblemClass")
+        check_type(self.criterion, Criterion, "`criterion` must be a loa.Criterion such as loa.loss_below(1e-6)")
+        whole_number("`horizon`", self.horizon)
+        check_baselines(self.baselines)
+        check_functionals(self.functionals, self.horizon)
 
 
 def is_single_number(leaf: Any) -> bool:
@@ -122,7 +116,7 @@ class Preset:
     shown: int | None = None
 
     def __post_init__(self):
-        _check_roles(self.sizes)
+        check_sizes(self.sizes)
 
 
 @dataclass(frozen=True)
@@ -148,9 +142,12 @@ class Recipe:
     classes: tuple[type, ...] = ()
 
     def __post_init__(self):
-        _check_roles(self.sizes)
+        check_sizes(self.sizes)
         for preset in self.presets:
             _check_preset(preset)
+        check_ways({**self.learned, **self.tuned})
+        for name in self.tuned:
+            check_name(name)
 
     def at(self, preset: Preset) -> Recipe:
         """The recipe with what a preset changes."""
@@ -200,6 +197,13 @@ class Experiment:
     task: Task
     recipe: Recipe
     presentation: Presentation = Presentation()
+
+    def __post_init__(self):
+        twice = [name for name in self.task.baselines if name in self.recipe.tuned]
+        if twice:
+            raise ValueError(
+                f"{twice[0]!r} in `baselines` is also the name of a tuned algorithm; give it another name."
+            )
 
     def at(self, preset: str) -> Experiment:
         """The experiment at a preset: "quick" with less of everything, "paper" at full size, or "pretrained"."""
@@ -290,11 +294,6 @@ class Lesson:
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""
         return max(1, round(self.effort * number))
-
-
-def _check_roles(sizes: Mapping[str, int]) -> None:
-    for role in sizes:
-        Role.named(role)
 
 
 def _check_preset(preset: str) -> None:

@@ -23,41 +23,62 @@ from ..algorithms import FISTA, LBFGS, ConjugateGradient, ProximalGradient
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
-from ..problems.problem_class import ProblemClass
+from ..problems.problem_class import ProblemClass, whole_number
 from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
+from .checks import check_baselines, check_functionals, check_sizes, check_type
 from .defaults import learn_proximal, learn_smooth, learn_stochastic, tuned_adam, tuned_heavy_ball
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
+from .own_file import blamed_on
+from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
 SIZES = {"prior": 250, "posterior": 500, "validation": 250, "held-out": 2000, "test": 250}
 REDUCTION = 1e-5
 """Where no criterion is given: the gap has fallen to this share of its median at the start."""
 
+OWN = "a file given to loa"
+"""Marks the modules that were made from users' files."""
+
 MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn", "functionals")
 
 
 def from_file(path: Path) -> Experiment:
-    """The experiment that a file defines. Switches JAX to float64, as all experiments do."""
+    """The experiment that a file defines. Switches JAX to float64, as all experiments do.
+
+    Everything that the file says is checked before an algorithm is learned: types, names, sizes, and on shapes that
+    class, criterion, functionals and baselines fit together; then that some sample problems differ and are unsolved.
+
+    Arguments:
+        path: a Python file.
+
+    Returns:
+        An experiment for `loa.run.carry_out`. A file with which something is wrong raises an `OwnFileError` that names
+        the file and the line.
+    """
     jax.config.update("jax_enable_x64", True)
-    module = _imported(path)
-    try:
-        found = _whole(module, path) if hasattr(module, "experiment") else _completed(module, path)
-    except ValueError as error:
-        raise ValueError(str(error) if str(path) in str(error) else f"in {path}, {error}") from error
-    recipe = dataclasses.replace(found.recipe, classes=(*found.recipe.classes, *classes_in(module)))
+    _check_path(path)
+    with blamed_on(path, wholly=True):
+        module = _imported(path)
+        found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
+        recipe = dataclasses.replace(
+            found.recipe,
+            classes=(*found.recipe.classes, *classes_in(module)),
+            learned={how: returns_an_algorithm(learn) for how, learn in found.recipe.learned.items()},
+        )
+        rehearse(found)
     return dataclasses.replace(found, recipe=recipe)
 
 
-def _whole(module: ModuleType, path: Path) -> Experiment:
+def _whole(module: ModuleType) -> Experiment:
     found = module.experiment() if callable(module.experiment) else module.experiment
     if not isinstance(found, Experiment):
-        raise ValueError(f"`experiment` in {path} must be a loa.experiments.experiment.Experiment, got {found!r}.")
+        raise ValueError(f"`experiment` must be a loa.experiments.experiment.Experiment, got {found!r}.")
     return found
 
 
 def _completed(module: ModuleType, path: Path) -> Experiment:
     given = {name: getattr(module, name) for name in MAY_DEFINE if hasattr(module, name)}
-    return experiment_for(_problem_class(module, path), name=path.stem, **given)
+    return experiment_for(_problem_class(module), name=path.stem, **given)
 
 
 def experiment_for(
@@ -88,18 +109,18 @@ def experiment_for(
     Returns:
         An experiment for `loa.run.carry_out`.
     """
-    if not isinstance(functionals, Sequence) or not all(isinstance(each, Functional) for each in functionals):
-        raise ValueError(f"`functionals` must be a list of instances of loa.Functional, got {functionals!r}.")
+    _check_given(criterion, horizon, baselines, sizes, learn, functionals)
+    check_problem_class(problem_class)
     stochastic, proximal = problem_class.has("stochastic_loss"), problem_class.has("prox")
     if proximal and not problem_class.has("smoothness"):
         raise ValueError(
-            f"{type(problem_class).__name__} has a prox, so that algorithms need a step size: define "
-            "`def smoothness(self, problem)` in it, a Lipschitz constant of the gradient of the smooth part."
+            f"{type(problem_class).__name__}.prox makes algorithms need a step size: define also "
+            "`def smoothness(self, problem)`, a Lipschitz constant of the gradient of the smooth part."
         )
     if stochastic and criterion is None:
         raise ValueError(
-            f"{type(problem_class).__name__} has a stochastic loss, for which no criterion fits all: define one in the "
-            "file, such as `criterion = loa.loss_below(0.1)`."
+            f"{type(problem_class).__name__}.stochastic_loss has no criterion that fits all: define one in the file, "
+            "such as `criterion = loa.loss_below(0.1)`."
         )
     residual = gaps.prox_residual if proximal else gaps.gradient_norm
     gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
@@ -115,7 +136,7 @@ def experiment_for(
         name=name,
         problem_class=problem_class,
         criterion=_relative_criterion(problem_class, residual, proximal) if criterion is None else criterion,
-        horizon=horizon or (2000 if stochastic else 500),
+        horizon=(2000 if stochastic else 500) if horizon is None else int(horizon),
         functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=gap), OracleCalls(), *functionals),
         baselines=known if baselines is None else baselines,
         gap=gap,
@@ -128,6 +149,22 @@ def experiment_for(
         presets={"quick": Preset({"prior": 100, **(sizes or {})}, effort=0.5, candidates=10, shown=100)},
     )
     return Experiment(task, recipe, Presentation(title=f"{type(problem_class).__name__}, from {name}.py"))
+
+
+def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn: Any, functionals: Any) -> None:
+    """Refuse what no experiment could be made of, before the problem class is asked for anything."""
+    if criterion is not None:
+        check_type(criterion, Criterion, "`criterion` must be a loa.Criterion such as loa.loss_below(1e-6)")
+    if horizon is not None:
+        whole_number("`horizon`", horizon)
+    check_baselines({} if baselines is None else baselines)
+    check_functionals(functionals, 500 if horizon is None else horizon)
+    others = [role for role in sizes if role not in SIZES] if isinstance(sizes, Mapping) else []
+    if others:
+        raise ValueError(f"`sizes` may be given for {', '.join(SIZES)}, but not for {others[0]!r}.")
+    check_sizes({} if sizes is None else sizes)
+    if learn is not None:
+        check_learn(learn)
 
 
 def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bool) -> Criterion:
@@ -147,28 +184,39 @@ def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bo
     return prox_residual_below(tolerance) if proximal else gradient_norm_below(tolerance)
 
 
-def _imported(path: Path) -> ModuleType:
-    """The module in a file, also findable under the name of the file, as saved algorithms may refer to it."""
+def _check_path(path: Path) -> None:
+    if path.is_dir():
+        raise ValueError(f"{path} is a directory: give the Python file that defines the problem class.")
     if not path.is_file():
         raise ValueError(f"there is no file {path}.")
+    if path.suffix != ".py":
+        raise ValueError(f"{path} is not a Python file: its name must end in .py.")
+    other = sys.modules.get(path.stem)
+    if other is not None and getattr(other.__spec__, "loader_state", None) != OWN:
+        raise ValueError(f"{path} has the name of the module {path.stem}, which loa needs: rename the file.")
+
+
+def _imported(path: Path) -> ModuleType:
+    """The module in a file, also findable under the name of the file, as classes that are defined in it expect."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{path} is not a Python file.")
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader_state = OWN
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
     return module
 
 
-def _problem_class(module: ModuleType, path: Path) -> ProblemClass:
+def _problem_class(module: ModuleType) -> ProblemClass:
     """`problem_class` if the file has one, else its only subclass of ProblemClass, made without arguments."""
     if hasattr(module, "problem_class"):
         found = module.problem_class
-        if not isinstance(found, ProblemClass):
-            raise ValueError(f"`problem_class` in {path} must be an instance of loa.ProblemClass, got {found!r}.")
+        check_type(found, ProblemClass, "`problem_class` must be an instance of loa.ProblemClass")
         return found
     classes = [
         each
@@ -178,13 +226,15 @@ def _problem_class(module: ModuleType, path: Path) -> ProblemClass:
     if len(classes) != 1:
         names = ", ".join(each.__name__ for each in classes) or "none"
         raise ValueError(
-            f"{path} must define one subclass of loa.ProblemClass (it has {names}), or say which is meant by "
+            f"there must be one subclass of loa.ProblemClass (found: {names}): define one, or say which is meant by "
             "`problem_class = ...`."
         )
+    missing = sorted(getattr(classes[0], "__abstractmethods__", ()))
+    if missing:
+        raise ValueError(f"{classes[0].__name__} must define {' and '.join(f'`{name}`' for name in missing)}.")
     try:
         return classes[0]()
     except TypeError as error:
         raise ValueError(
-            f"{classes[0].__name__} in {path} cannot be made without arguments ({error}): define "
-            "`problem_class = ...` with them."
+            f"{classes[0].__name__} cannot be made without arguments ({error}): define `problem_class = ...` with them."
         ) from error

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Key, Scalar
 
-from . import linear_algebra  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+from . import (
+    coincidences,
+    linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+)
 
 OPTIONAL = (
     "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
@@ -67,7 +72,9 @@ class ProblemClass(eqx.Module):
     def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
         """Draw independent problems, stacked along a new leading axis.
 
-        Problem n depends only on the key and on n, so a longer draw begins with the shorter one.
+        Problem n depends only on the key and on n, so a longer draw begins with the shorter one. A class whose problems
+        are all the same is refused unless it is `finite`, and where many coincide there is a warning: most likely
+        `sample` does not use its key.
 
         Arguments:
             key: a PRNG key such as `jax.random.key(0)`.
@@ -77,7 +84,13 @@ class ProblemClass(eqx.Module):
             A stack of problems: what `sample` returns, each array with a leading axis of length num_problems.
         """
         check_key(key)
-        return _draw(self, key, whole_number("num_problems", num_problems))
+        problems = _draw(self, key, whole_number("num_problems", num_problems))
+        copies = None if self.finite else coincidences.explained(type(self).__name__, problems)
+        if copies is not None:
+            if coincidences.distinct(problems)[0] == 1:
+                raise ValueError(copies)
+            warnings.warn(copies, stacklevel=3)  # beyond equinox, which wraps methods
+        return problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
         """The smooth part of the loss. This is the whole loss unless the class has a `prox` for the rest."""
@@ -148,7 +161,19 @@ class ProblemClass(eqx.Module):
 
 @eqx.filter_jit
 def _draw(problem_class: ProblemClass, key: Key[Array, ""], num_problems: int) -> Any:
-    return jax.vmap(lambda index: problem_class.sample(jax.random.fold_in(key, index)))(jnp.arange(num_problems))
+    return jax.vmap(lambda index: sampled(problem_class, jax.random.fold_in(key, index)))(jnp.arange(num_problems))
+
+
+def sampled(problem_class: ProblemClass, key: Key[Array, ""]) -> Any:
+    """One problem, refused unless it is made of arrays and numbers."""
+    problem = problem_class.sample(key)
+    leaves, wanted = jax.tree.leaves(problem), "one array or a tuple, list or dictionary of arrays"
+    if not leaves:
+        raise TypeError(f"{type(problem_class).__name__}.sample must return {wanted}, got {problem!r}.")
+    for leaf in leaves:
+        if not eqx.is_array_like(leaf) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "OSUMm"):
+            raise TypeError(f"{type(problem_class).__name__}.sample must return {wanted}, got {leaf!r} in it.")
+    return problem
 
 
 def check_key(key: Any) -> None:

@@ -16,10 +16,12 @@ from jaxtyping import Array, Key, Scalar
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems import gaps
 from ..problems.criterion import Criterion
-from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.errors_of_jax import in_short
+from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
 from .functionals import End, Functional, Indicator
 from .jaxprs import largest_array, num_bytes
 from .job import Job
+from .kernels import in_precision
 from .walk import Walk, start_key, trajectory_key
 
 
@@ -70,6 +72,29 @@ def check_job(job: Job) -> int:
     return _check_forms(structure, tuple(map(_form, leaves)))
 
 
+def check_fit(
+    algorithm: Algorithm,
+    problem_class: ProblemClass,
+    *,
+    criterion: Criterion,
+    horizon: int,
+    functionals: tuple[Functional, ...] = (),
+) -> None:
+    """Refuse parts of an evaluation that do not fit together, as `check_job` does, but before any problem is drawn.
+
+    Arguments:
+        algorithm, problem_class, criterion, horizon, functionals: as for `loa.evaluate`.
+    """
+    key = jax.random.key(0)
+    problem = jax.eval_shape(lambda key: jax.tree.map(jnp.asarray, sampled(problem_class, key)), key)
+    dtype = eqx.filter_eval_shape(_start, problem_class, problem, key).dtype
+    stack = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((1, *leaf.shape), leaf.dtype), problem)
+    indices, algorithm = jnp.arange(1, dtype=jnp.int32), in_precision(algorithm, dtype)
+    job = Job(algorithm, None, problem_class, stack, indices, key, criterion, functionals, horizon, None, 1)
+    leaves, structure = jax.tree.flatten(job)
+    _check_forms(structure, tuple(map(_form, leaves)))
+
+
 def _form(leaf: Any) -> Any:
     """Shape and type in the place of an array; anything else unchanged."""
     if not isinstance(leaf, jax.Array | np.ndarray):
@@ -83,6 +108,7 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> int:
     job: Job = jax.tree.unflatten(structure, leaves)
     eqx.filter_eval_shape(_check_stack, job)
     eqx.filter_eval_shape(_check_problem_class, job)
+    eqx.filter_eval_shape(_check_criterion, job)
     eqx.filter_eval_shape(_check_algorithm, job)
     eqx.filter_eval_shape(_check_functionals, job)
     slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
@@ -116,12 +142,18 @@ def _check_problem_class(job: Job) -> None:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {error}"
+            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {in_short(error)}."
         ) from error
-    if not (eqx.is_inexact_array(loss) and loss.shape == ()):
-        raise ValueError(f"{name}.loss must return a floating-point scalar, but at the start it is {_show(loss)}.")
+    if not _is_float(loss) or loss.shape != ():
+        advice = "; sum it up" if _is_float(loss) else ""
+        raise ValueError(
+            f"{name}.loss must return a floating-point scalar, but at the start it is {_show(loss)}{advice}."
+        )
     if problem_class.has("prox") and not (problem_class.has("smooth") or problem_class.has("gradient")):
-        raise TypeError(f"{name} has a prox: define also `def smooth(self, x, problem)`, the loss without that part.")
+        raise TypeError(
+            f"{name}.prox belongs to a part of the loss: define also `def smooth(self, x, problem)`, the loss without "
+            "that part."
+        )
     if problem_class.has("value_and_gradient") and not problem_class.has("gradient"):
         raise TypeError(f"{name} has its own value_and_gradient: define also `def gradient(self, x, problem)`.")
     gradient = _gradient(problem_class, x0, problem)
@@ -143,9 +175,35 @@ def _gradient(problem_class: ProblemClass, x: Array, problem: Any) -> Array | No
 
 def _start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> Array:
     x0 = problem_class.start(problem, key)
-    if not isinstance(x0, float) and not (eqx.is_array(x0) and jnp.issubdtype(x0.dtype, jnp.floating)):
-        raise TypeError(f"{type(problem_class).__name__}.start must return one floating-point array, got {x0!r}.")
+    if not isinstance(x0, float) and not _is_float(x0):
+        advice = ""
+        if isinstance(x0, dict | list | tuple):
+            advice = ": join its parts, for example with jnp.concatenate, and take them apart in the loss"
+        elif isinstance(x0, int) or hasattr(x0, "dtype"):
+            advice = ": make it one of floating-point numbers, such as jnp.zeros(3)"
+        raise TypeError(
+            f"{type(problem_class).__name__}.start must return one floating-point array, got {_kind(x0)}{advice}."
+        )
     return jnp.asarray(x0)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, jax.Array | np.ndarray) and jnp.issubdtype(value.dtype, jnp.floating)
+
+
+def _kind(value: Any) -> str:
+    """What a value is: a container by its type, as its content may be long, anything else as `_show` shows it."""
+    return f"a {type(value).__name__}" if isinstance(value, dict | list | tuple) else _show(value)
+
+
+def _check_criterion(job: Job) -> None:
+    problem = _first_problem(job)
+    met = job.criterion(job.problem_class, _start(job.problem_class, problem, job.key), problem)
+    if jnp.shape(met) != ():
+        raise ValueError(
+            f"the criterion {job.criterion!r} must be true or false of a point, but it is {_show(met)} at the start: "
+            "its gap must return a scalar."
+        )
 
 
 def _check_algorithm(job: Job) -> None:
