@@ -174,6 +174,7 @@ class Presentation:
         pictures: makes pictures of examples.
         more_tests: other problem classes to test on; no certificate speaks of them.
         afterwards: what a run does last, with the results and the directory they are in.
+        files: the names of the files that `afterwards` writes.
     """
 
     title: str = ""
@@ -183,6 +184,7 @@ class Presentation:
     pictures: Pictures | None = None
     more_tests: Mapping[str, Callable[[], ProblemClass]] = field(default_factory=dict)
     afterwards: Callable[[Experiment, Results, Path, Console], None] | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,13 @@ from .style import house
 
 PICTURES = {"images": ("restored.png", restored.draw), "regressions": ("regressions.png", regressions.draw)}
 
+FILES = ("figure.png", "figure.pdf", "distribution.png", "profile.png", "functionals.png")
+
+
+def figure_files(pictures: bool) -> tuple[str, ...]:
+    """The names of the files that `draw_all` may write, for results with or without pictures."""
+    return (*FILES, *(name for name, _ in PICTURES.values())) if pictures else FILES
+
 
 def draw_all(results: Results, directory: Path) -> list[Path]:
     """Draw every figure there is for a run; the same results give the same bytes.
