@@ -67,7 +67,7 @@ def run(
     console = Console(highlight=False, soft_wrap=True)
     try:
         preset = "pretrained" if pretrained else preset
-        order = Order(setting.at(preset), preset, seed, _command(), how)
+        order = Order(setting.at(preset), preset, seed, _command(), how, Path(experiment) if own else None)
         _run(order, directory, resume, overwrite, console)
     except KeyboardInterrupt:
         _fail(f"interrupted; `{_command()} --resume` continues from here.")
@@ -97,12 +97,14 @@ def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: 
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
     """Draw the figures and write the report of a finished run again."""
-    from .presentation.figures import draw_all
-    from .presentation.report import write_report
+    from .presentation.figures import draw_all, figure_files
+    from .presentation.report import REPORT, write_report
     from .results.run_results import Results
+    from .storage.manifest import Manifest
 
     try:
         results = Results.load(directory)
+        Manifest(directory).announce([REPORT, *figure_files(results.pictures is not None)])
         written = [*draw_all(results, directory), write_report(results, directory)]
     except (ValueError, FileNotFoundError) as error:
         _fail(str(error))
@@ -121,6 +123,7 @@ def train(
     effort: Annotated[float, typer.Option(help="Scales the numbers of steps, candidates and problems.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
     _set_devices(experiment)
@@ -136,10 +139,12 @@ def train(
     lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
     if lesson.interrupted and not resume:
         _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
+    if path.exists() and not (overwrite or lesson.interrupted):
+        _fail(f"{path} already exists; choose another --out, or add --overwrite to replace it.")
     try:
         train_experiment(lesson, how, path, Console(highlight=False, soft_wrap=True))
     except KeyboardInterrupt:
-        _fail("interrupted; the same command with --resume continues from the last check, if there is one.")
+        _fail(f"interrupted; `{_command()} --resume` continues from here.")
     except OSError as error:
         _fail(f"could not write {path}: {error.strerror or error}.")
     except ValueError as error:

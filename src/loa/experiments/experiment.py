@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
 from ..problems.role import Role
 from ..results.summary import RESERVED
+from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
 
@@ -269,25 +269,41 @@ class Lesson:
         return self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
 
     @property
+    def imitation_checkpoint(self) -> Path | None:
+        """For the imitation of a teacher, which comes before training."""
+        return self._beside(".imitation")
+
+    @property
     def second_checkpoint(self) -> Path | None:
         """For further training, once the first course of training is complete."""
-        return None if self.checkpoint is None else self.checkpoint.with_suffix(".unrolled")
+        return self._beside(".unrolled")
 
     @property
     def evaluations(self) -> Path | None:
         """A directory for the checkpoints of evaluations."""
-        return None if self.checkpoint is None else self.checkpoint.with_suffix(".evaluations")
+        return self._beside(".evaluations")
+
+    @property
+    def seconds(self) -> Path | None:
+        """A file for the time that learning has taken so far."""
+        return self._beside(".seconds")
+
+    def _beside(self, suffix: str) -> Path | None:
+        return None if self.checkpoint is None else self.checkpoint.with_suffix(suffix)
 
     @property
     def interrupted(self) -> list[Path]:
         """The files that an interrupted training has left."""
-        paths = (self.checkpoint, self.second_checkpoint, self.evaluations)
+        files = (self.checkpoint, self.imitation_checkpoint, self.second_checkpoint)
+        paths = (*files, self.evaluations, self._beside(".checks"))
         return [path for path in paths if path is not None and path.exists()]
 
     def forget(self) -> None:
         """Remove the files that serve only to resume an interrupted training."""
         for path in self.interrupted:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            forget_evaluations(path) if path.is_dir() else path.unlink()
+        if self.seconds is not None:
+            self.seconds.unlink(missing_ok=True)
 
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""

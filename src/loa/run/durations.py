@@ -47,7 +47,8 @@ class Durations:
     @contextlib.contextmanager
     def measured(self, stage: str) -> Iterator[None]:
         """Add the duration of the block to the seconds of a stage, which is finished if no exception comes."""
-        before, started = self._unfinished.get(stage, 0.0), time.perf_counter()
+        before = self._unfinished.pop(stage, 0.0) + self.finished.pop(stage, 0.0)
+        self._unfinished[stage], started = before, time.perf_counter()
         self._write((stage, time.time()))
         try:
             yield
@@ -56,7 +57,7 @@ class Durations:
             with contextlib.suppress(OSError):
                 self._write(None)
             raise
-        self._unfinished.pop(stage, None)
+        del self._unfinished[stage]
         self.finished[stage] = before + time.perf_counter() - started
         self._write(None)
 

@@ -70,9 +70,7 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """What differs between two identities, each difference in a few words; empty if they are the same."""
     if before.keys() != now.keys():
         return ["it was begun by another version of loa"]
-    found = [
-        words for name in now if before[name] != now[name] for words in _compared(name, before[name], now[name])
-    ]
+    found = [words for name in now if before[name] != now[name] for words in _compared(name, before[name], now[name])]
     specific = [words for words in found if not words.startswith("measurements")]
     return specific or found
 

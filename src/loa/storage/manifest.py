@@ -47,7 +47,9 @@ class Manifest:
     def check(self, names: Iterable[str]) -> None:
         """Refuse if something with one of these names is there that loa did not write."""
         known = self.names
-        foreign = [self.directory / name for name in sorted(names) if name not in known and _exists(self.directory / name)]
+        foreign = [
+            self.directory / name for name in sorted(names) if name not in known and _exists(self.directory / name)
+        ]
         if foreign:
             listed, were = " and ".join(map(str, foreign)), "was" if len(foreign) == 1 else "were"
             raise ForeignFileError(
