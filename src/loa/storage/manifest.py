@@ -39,10 +39,10 @@ class Manifest:
     def names(self) -> set[str]:
         """What loa has announced here; nothing if there is no manifest or it is damaged."""
         try:
-            files = json.loads((self.directory / MANIFEST).read_text())["files"]
+            files = list(json.loads(self._path.read_text())["files"])
         except (OSError, ValueError, TypeError, KeyError):
             return set()
-        return {name for name in files if isinstance(name, str) and Path(name).name == name}
+        return {name for name in files if isinstance(name, str) and Path(name).name == name and name != ".."}
 
     def check(self, names: Iterable[str]) -> None:
         """Refuse if something with one of these names is there that loa did not write."""
