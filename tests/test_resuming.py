@@ -1,5 +1,7 @@
 """Evaluations that are killed and resume."""
 
+import functools
+import itertools
 import signal
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import loa
 from loa.algorithms.algorithm import stack
 from loa.storage import resuming
 from loa.storage.checkpoint import Checkpoint, UnusableCheckpoint, recognizable
-from loa.storage.resuming import EvaluationCheckpoint
+from loa.storage.resuming import EvaluationCheckpoint, Evaluations, Pace, forget_evaluations
 from loa.trajectory import engine
 
 KEY = jax.random.key(0)
@@ -48,6 +50,7 @@ def often(monkeypatch):
     """A checkpoint after every call of the compiled loop, which is short."""
     monkeypatch.setattr(resuming, "EVERY", 0.0)
     monkeypatch.setattr(resuming, "SHORT", 0.0)
+    monkeypatch.setattr(resuming, "SHARE", np.inf)
     monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-3)
     monkeypatch.setattr(engine, "PATIENCE", 1e4)
 
@@ -104,7 +107,7 @@ from loa.storage import resuming
 from loa.storage.resuming import EvaluationCheckpoint
 from classes import Bowls
 
-resuming.EVERY, engine.SECONDS_PER_CALL = 0.0, 1e-3
+resuming.EVERY, resuming.SHARE, engine.SECONDS_PER_CALL = 0.0, float("inf"), 1e-3
 directory, dies = Path(sys.argv[1]), sys.argv[2] == "dies"
 save, load, found = EvaluationCheckpoint.save, EvaluationCheckpoint.load, []
 
@@ -176,7 +179,7 @@ def test_no_flipped_bit_changes_a_result_silently(often, monkeypatch, tmp_path):
             loa.evaluate(loa.GradientDescent(0.05), BOWLS, problems, checkpoints=tmp_path, **options)
     (path,) = tmp_path.iterdir()
     content = path.read_bytes()
-    job = EvaluationCheckpoint(tmp_path, lambda: path.stem)
+    job = EvaluationCheckpoint(Evaluations(tmp_path), lambda: path.stem)
     for place in np.linspace(0, len(content) - 1, 200).astype(int):
         path.write_bytes(flipped(content, place))
         with pytest.warns(UserWarning, match="is damaged and was ignored: the evaluation starts from the beginning"):
@@ -280,6 +283,55 @@ def test_other_evaluations_in_the_directory_are_not_taken_for_this_one(other, of
 def test_short_evaluations_leave_nothing(tmp_path):
     loa.evaluate(loa.GradientDescent(0.1), BOWLS, PROBLEMS, checkpoints=tmp_path / "none", **OPTIONS)
     assert not (tmp_path / "none").exists()
+
+
+def test_a_checkpoint_is_due_after_less_than_ten_seconds_and_later_if_it_is_expensive(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(resuming.time, "monotonic", lambda: now)
+
+    def save_for(seconds):
+        nonlocal now
+        now += seconds
+
+    pace = Pace()
+    now += 7.9
+    assert not pace.due()
+    assert pace.due(more=1.0)
+    now += 1.0
+    assert pace.due()
+    pace.save(lambda: save_for(1.2))
+    now += 39.0
+    assert not pace.due()
+    now += 2.0
+    assert pace.due()
+
+
+def test_short_evaluations_of_one_search_are_saved_together(monkeypatch, tmp_path):
+    """No round takes long enough to be saved, but all of them together do."""
+    space, options = {"step_size": (0.01, 0.2)}, {name: OPTIONS[name] for name in ("criterion", "horizon", "key")}
+    tune = functools.partial(loa.tune, loa.GradientDescent, space, BOWLS, PROBLEMS, candidates=8, rounds=4, **options)
+    seconds = itertools.count(step=1.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(resuming.time, "monotonic", lambda: next(seconds))
+        patch.setattr(resuming, "SHORT", np.inf)
+        patch.setattr(resuming, "SHARE", np.inf)
+        tune(checkpoints=tmp_path)
+    saved = len(list(tmp_path.glob("*.checkpoint")))
+    assert saved >= 3
+    found, load = [], EvaluationCheckpoint.load
+    monkeypatch.setattr(EvaluationCheckpoint, "load", lambda self, empty: found.append(load(self, empty)) or found[-1])
+    assert tune(checkpoints=tmp_path).tried == tune().tried
+    assert sum(progress is not None for progress in found[:4]) == saved
+
+
+def test_only_checkpoints_are_removed_from_a_directory_of_evaluations(tmp_path):
+    for name in ("a.checkpoint", "notes.txt"):
+        (tmp_path / name).touch()
+    forget_evaluations(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    (tmp_path / "notes.txt").unlink()
+    forget_evaluations(tmp_path)
+    assert not tmp_path.exists()
 
 
 def test_a_search_that_is_killed_goes_on(often, monkeypatch, tmp_path):

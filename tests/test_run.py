@@ -114,8 +114,8 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
     _, directory = finished
     assert {path.name for path in directory.iterdir()} == {
         "plan.json", "summary.json", "certificates.json", "performance.nc", f"algorithm{SUFFIX}", f"prior{SUFFIX}",
-        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png",
-        "pairs.png", "functionals.png",
+        "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png", "pairs.png", "functionals.png",
+        ".loa-run.json",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
@@ -181,7 +181,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_results(finished, tmp_path, m
     assert not (tmp_path / "summary.json").exists()
     with pytest.raises(OccupiedError, match="--resume"):
         carry_out(order, tmp_path, QUIET)
-    with pytest.raises(OccupiedError, match="other settings"):
+    with pytest.raises(OccupiedError, match=r"was another one \(seed: 1 before, 2 now\)"):
         carry_out(dataclasses.replace(order, seed=2), tmp_path, QUIET, resume=True)
     results = carry_out(order, tmp_path, QUIET, resume=True)
     assert len(calls) == 1

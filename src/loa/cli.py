@@ -82,7 +82,7 @@ def run(
         from .experiments.own_file import blamed_on
         from .run import Order
 
-        order = Order(setting.at(preset), preset, seed, _command(), how)
+        order = Order(setting.at(preset), preset, seed, _command(), how, own)
         with _writing_to(directory), nullcontext() if own is None else blamed_on(own):
             _run(order, directory, resume, overwrite, Console(highlight=False, soft_wrap=True))
 
@@ -107,12 +107,14 @@ def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: 
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
     """Draw the figures and write the report of a finished run again."""
-    from .presentation.figures import draw_all
-    from .presentation.report import write_report
+    from .presentation.figures import draw_all, figure_files
+    from .presentation.report import REPORT, write_report
     from .results.run_results import Results
+    from .storage.manifest import Manifest
 
     with _one_sentence(), _writing_to(directory):
         results = Results.load(directory)
+        Manifest(directory).announce([REPORT, *figure_files(results.pictures is not None)])
         written = [*draw_all(results, directory), write_report(results, directory)]
     typer.echo(f"Wrote {', '.join(path.name for path in written)} to {directory}.")
 
@@ -127,6 +129,7 @@ def train(
     effort: Annotated[float, typer.Option(help="Scales the numbers of steps, candidates and problems.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted training.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
     traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
     """Learn an algorithm for an experiment, measure it on unseen problems, and save it with its provenance."""
@@ -148,6 +151,8 @@ def train(
         lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
         if lesson.interrupted and not resume:
             _fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
+        if path.exists() and not (overwrite or lesson.interrupted):
+            _fail(f"{path} already exists; choose another --out, or add --overwrite to replace it.")
         with _writing_to(path):
             train_experiment(lesson, how, path, Console(highlight=False, soft_wrap=True))
 

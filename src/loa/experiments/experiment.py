@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +17,7 @@ from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
+from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
 from .checks import check_baselines, check_functionals, check_name, check_sizes, check_type, check_ways
@@ -171,6 +171,7 @@ class Presentation:
         pictures: makes pictures of examples.
         more_tests: other problem classes to test on; no certificate speaks of them.
         afterwards: what a run does last, with the results and the directory they are in.
+        files: the names of the files that `afterwards` writes.
     """
 
     title: str = ""
@@ -180,6 +181,7 @@ class Presentation:
     pictures: Pictures | None = None
     more_tests: Mapping[str, Callable[[], ProblemClass]] = field(default_factory=dict)
     afterwards: Callable[[Experiment, Results, Path, Console], None] | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -271,25 +273,41 @@ class Lesson:
         return self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
 
     @property
+    def imitation_checkpoint(self) -> Path | None:
+        """For the imitation of a teacher, which comes before training."""
+        return self._beside(".imitation")
+
+    @property
     def second_checkpoint(self) -> Path | None:
         """For further training, once the first course of training is complete."""
-        return None if self.checkpoint is None else self.checkpoint.with_suffix(".unrolled")
+        return self._beside(".unrolled")
 
     @property
     def evaluations(self) -> Path | None:
         """A directory for the checkpoints of evaluations."""
-        return None if self.checkpoint is None else self.checkpoint.with_suffix(".evaluations")
+        return self._beside(".evaluations")
+
+    @property
+    def seconds(self) -> Path | None:
+        """A file for the time that learning has taken so far."""
+        return self._beside(".seconds")
+
+    def _beside(self, suffix: str) -> Path | None:
+        return None if self.checkpoint is None else self.checkpoint.with_suffix(suffix)
 
     @property
     def interrupted(self) -> list[Path]:
         """The files that an interrupted training has left."""
-        paths = (self.checkpoint, self.second_checkpoint, self.evaluations)
+        files = (self.checkpoint, self.imitation_checkpoint, self.second_checkpoint)
+        paths = (*files, self.evaluations, self._beside(".checks"))
         return [path for path in paths if path is not None and path.exists()]
 
     def forget(self) -> None:
         """Remove the files that serve only to resume an interrupted training."""
         for path in self.interrupted:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            forget_evaluations(path) if path.is_dir() else path.unlink()
+        if self.seconds is not None:
+            self.seconds.unlink(missing_ok=True)
 
     def times(self, number: int) -> int:
         """A number of steps or candidates, scaled by the effort."""

@@ -87,6 +87,7 @@ def trained(
         batch=batch,
         key=jax.random.fold_in(lesson.key, 0),
         steps=imitation_steps,
+        checkpoint=lesson.imitation_checkpoint,
         progress=lesson.progress,
     )
     course = _Course(objective, problems, validation, steps, checks, learning_rate, batch)

@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Key
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..storage.resuming import as_evaluations
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, Indicator, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
@@ -108,7 +109,7 @@ def langevin_support(
         whole_number("batch", batch), objective.length / horizon, 0.0,
     )  # fmt: skip
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
-    options |= dict(functionals=[constraint, *functionals], checkpoints=checkpoints)
+    options |= dict(functionals=[constraint, *functionals], checkpoints=as_evaluations(checkpoints))
 
     kept, looks, found = [], [], 0
     for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key)):

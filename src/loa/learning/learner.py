@@ -149,18 +149,27 @@ class Recipe(eqx.Module):
 
 
 @eqx.filter_jit
-def advance(fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: int) -> tuple[Learner, Tally]:
-    """A stretch of training steps in one compiled loop."""
+def advance(
+    fixed: tuple[Recipe, Any, Key[Array, ""]], learner: Learner, steps: Any, tally: Tally | None = None
+) -> tuple[Learner, Tally]:
+    """A stretch of training steps in one compiled loop, whose sums are added to a tally.
+
+    If `steps` is an array, the compiled loop serves for any number of steps.
+    """
     recipe, pool, key = fixed
 
-    def body(carry: tuple[Learner, Tally], _: None) -> tuple[tuple[Learner, Tally], None]:
+    def body(_: Any, carry: tuple[Learner, Tally]) -> tuple[Learner, Tally]:
         learner, tally = carry
         learner, new = recipe.step(learner, pool, key)
-        return (learner, jax.tree.map(jnp.add, tally, new)), None
+        return learner, jax.tree.map(jnp.add, tally, new)
 
+    return jax.lax.fori_loop(0, steps, body, (learner, no_steps() if tally is None else tally))
+
+
+def no_steps() -> Tally:
+    """The tally before the first step."""
     zero, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
-    (learner, tally), _ = jax.lax.scan(body, (learner, Tally(zero, none, none, none, zero)), length=steps)
-    return learner, tally
+    return Tally(zero, none, none, none, zero)
 
 
 def _mean(values: Num[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:

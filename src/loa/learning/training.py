@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -17,14 +16,16 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
-from ..storage.checkpoint import Checkpoint, fingerprint, recognizable
+from ..storage.checkpoint import fingerprint, recognizable
+from ..storage.resuming import forget_evaluations
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import Functional, Indicator, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
 from ..trajectory.progress import printed
 from .checks import Check, Glance, History, LossChange, Report
-from .learner import Learner, Recipe, Tally, advance
+from .learner import Learner, Recipe, Tally, no_steps
 from .objective import Imitation, Objective, OneStepContraction, OverSegments
+from .stretch import Progress, Saving, advanced
 
 CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
 
@@ -95,10 +96,10 @@ def train(
         constraint: an indicator of a trajectory property that must hold with probability `at_least`; by default that
             the problem is solved within the horizon.
         at_least: in [0, 1].
-        checks: the number of checks, at least 1. Training can be interrupted and resumed between checks.
+        checks: the number of checks, at least 1.
         pool: the number of new problems drawn between two checks.
-        checkpoint: a file in which progress is saved after each check; the same call resumes from it, with the same
-            result as without interruption.
+        checkpoint: a file in which progress is saved after each check and every few seconds between; the same call
+            resumes from it, with the same result as without interruption.
         progress: whether to print a line per check, or a function that is called with each `Check`.
 
     Returns:
@@ -133,6 +134,7 @@ def train(
         averaging,
     )
     constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
+    checkpoints = None if checkpoint is None else Path(checkpoint).with_suffix(".checks")
 
     def examine(parameters: Any, step: int, objective: float | None) -> Check:
         """Evaluate the algorithm with these parameters on the validation problems."""
@@ -144,6 +146,7 @@ def train(
             horizon=horizon,
             key=run_key,
             functionals=[StoppingTime(), constraint, LossChange()],
+            checkpoints=checkpoints,
         )
         times, solved = performance["stopping_time"], float((performance.outcome == "solved").mean())
         holds, change = float(performance[constraint.name].mean()), float(np.median(performance["loss_change"]))
@@ -169,7 +172,7 @@ def train(
         return fingerprint(recipe, parameters, problems, validation, jax.random.key_data(key), settings, program)
 
     with printed(progress, "training", steps) as report:
-        course = Course(recipe, examine, problems_for, steps, checks, at_least, key, report)
+        course = Course(recipe, examine, problems_for, steps, checks, at_least, key, report, checkpoints)
         return course.run(parameters, checkpoint, identity)
 
 
@@ -184,23 +187,22 @@ class Course(NamedTuple):
     at_least: float
     key: Key[Array, ""]
     report: Report
+    checkpoints: Path | None
 
     def run(self, parameters: Any, path: Path | str | None, identity: Callable[[Learner], str | None]) -> Trained:
-        learner = self.recipe.begin(parameters, self.problems_for(0), self.key)
-        best = parameters
-        own = None if path is None else identity(learner)
-        checkpoint = None if path is None or own is None else Checkpoint(path, own)
-        if checkpoint and checkpoint.exists:
-            (learner, best), note = checkpoint.load(lambda note: (learner, best))
-            history = History.from_json(note["history"])
-        else:
-            history = History((self.examine(parameters, 0, None)._replace(best=True),))
+        first = Progress.begin(self.recipe.begin(parameters, self.problems_for(0), self.key))
+        saving = Saving(path, lambda: identity(first.learner))
+        progress = saving.load(first) or first
+        if not saving.note:
+            saving.note = {"history": History((self.examine(parameters, 0, None)._replace(best=True),)).to_json()}
+        history = History.from_json(saving.note["history"])
         while len(history) <= self.checks and history.setbacks < PATIENCE:
-            started = time.perf_counter()
-            learner, best, check = self._stretch(learner, best, history)
-            history = history.after(check, seconds=time.perf_counter() - started)
-            if checkpoint:
-                checkpoint.save((learner, best), {"history": history.to_json()})
+            progress, check = self._stretch(progress, history, saving)
+            history = history.after(check, seconds=saving.seconds - history.checks[-1].seconds)
+            saving.note = {"history": history.to_json()}
+            saving.now(progress)
+            if self.checkpoints is not None:
+                forget_evaluations(self.checkpoints)
             self.report(history.checks[-1])
         if history.setbacks >= PATIENCE:
             warnings.warn(
@@ -208,21 +210,21 @@ class Course(NamedTuple):
                 f"{len(history) - 1} of {self.checks} checks; a smaller learning rate may help.",
                 stacklevel=4,
             )
-        return Trained(self.recipe.algorithm(best), history.checks)
+        return Trained(self.recipe.algorithm(progress.best), history.checks)
 
-    def _stretch(self, learner: Learner, best: Any, history: History) -> tuple[Learner, Any, Check]:
+    def _stretch(self, progress: Progress, history: History, saving: Saving) -> tuple[Progress, Check]:
         """Train for a round, check, keep the best point, and return to it if training went wrong."""
         pool = self.problems_for(len(history))
-        stretch = self.steps * len(history) // self.checks - int(learner.step)
-        learner, tally = advance((self.recipe, pool, self.key), learner, stretch)
+        begin, end = (self.steps * number // self.checks for number in (len(history) - 1, len(history)))
+        learner, tally, best = advanced((self.recipe, pool, self.key), progress, end, saving)
         candidate = learner.average if self.recipe.averaging else learner.parameters
-        check = self.examine(candidate, int(learner.step), float(tally.value / max(int(tally.steps), 1)))
-        check = check._replace(setback=_went_astray(tally, stretch, check, history.best))
+        check = self.examine(candidate, end, float(tally.value / max(int(tally.steps), 1)))
+        check = check._replace(setback=_went_astray(tally, end - begin, check, history.best))
         if history.is_best(check, self.at_least):
             best, check = candidate, check._replace(best=True)
         elif check.setback:
             learner = self.recipe.again(learner, best, pool, self.key)
-        return learner, best, check
+        return Progress(learner, no_steps(), best), check
 
 
 def imitate(
@@ -239,6 +241,7 @@ def imitate(
     batch: int = 32,
     learning_rate: float = 1e-3,
     pool: int = 256,
+    checkpoint: Path | str | None = None,
     progress: bool | Callable[[Glance], None] = False,
 ) -> Algorithm:
     """Train an algorithm to imitate another one, as a starting point for `loa.train`.
@@ -259,6 +262,8 @@ def imitate(
         batch: the number of problems that are advanced in parallel.
         learning_rate: the initial rate > 0, which decays along a cosine to a hundredth of itself.
         pool: how many problems to draw.
+        checkpoint: a file in which progress is saved every few seconds; the same call resumes from it, with the same
+            result as without interruption.
         progress: whether to print the distance to the teacher, or a function that is called with each `Glance`.
 
     Returns:
@@ -287,15 +292,29 @@ def imitate(
         length / horizon,
         0.0,
     )
-    learner = recipe.begin(parameters, problems, jax.random.fold_in(key, 1))
+    fixed = (recipe, problems, jax.random.fold_in(key, 2))
+    first = Progress.begin(recipe.begin(parameters, problems, jax.random.fold_in(key, 1)))
+
+    def identity() -> str | None:
+        program = recipe.program(first.learner, problems, key, StoppingTime())
+        settings = (steps, batch, learning_rate, length, horizon)
+        arrays = (recipe, parameters, problems, jax.random.key_data(key))
+        return fingerprint("imitation", arrays, settings, program) if recognizable(program) else None
+
+    saving = Saving(checkpoint, identity)
+    course = saving.load(first) or first
     glances = next(number for number in range(10, 0, -1) if steps % number == 0)
-    started = time.perf_counter()
     with printed(progress, "imitation", steps) as report:
-        for _ in range(glances):
-            learner, tally = advance((recipe, problems, jax.random.fold_in(key, 2)), learner, steps // glances)
-            distance = float(tally.value / tally.steps)  # NaN if no step could be used
-            report(Glance(int(learner.step), distance, time.perf_counter() - started))
-    return recipe.algorithm(learner.parameters)
+        for end in range(steps // glances, steps + 1, steps // glances):
+            if course.step >= end:
+                continue
+            if course.step == end - steps // glances:
+                course = course._replace(tally=no_steps())
+            course = advanced(fixed, course, end, saving)
+            distance = float(course.tally.value / course.tally.steps)  # NaN if no step could be used
+            report(Glance(end, distance, saving.seconds))
+    saving.at_the_end(course)
+    return recipe.algorithm(course.learner.parameters)
 
 
 def as_objective(objective: Objective | Functional | None) -> Objective:

@@ -18,6 +18,7 @@ from ..algorithms.algorithm import Algorithm, stack
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from ..statistics import measures
+from ..storage.resuming import as_evaluations
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import End, Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
@@ -115,7 +116,7 @@ def tune(
     candidates, rounds = whole_number("candidates", candidates), whole_number("rounds", rounds)
     functional = functional or StoppingTime()
     options = dict(criterion=criterion, horizon=horizon, key=key, functionals=[functional], replicates=replicates)
-    options |= dict(checkpoints=checkpoints)
+    options |= dict(checkpoints=as_evaluations(checkpoints))
 
     def objective(algorithms: list[Algorithm]) -> list[float]:
         values = _evaluate_each(algorithms, problem_class, problems, options)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shutil
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,11 +15,15 @@ from rich.console import Console
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Plan
 from ..results.run_results import SUMMARY
+from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole
+from ..storage.manifest import Manifest
 from ..storage.public_classes import classes_of
 from ..storage.saved_algorithms import SUFFIX, load, save
+from .durations import Durations
+from .identity import differences
 
-ORDER, PLAN, STAGES, SECONDS = "order.json", "plan.json", "stages", "seconds.json"
+ORDER, PLAN, STAGES, SECONDS, LOCK = "order.json", "plan.json", "stages", "seconds.json", ".loa-run.lock"
 
 
 class OccupiedError(ValueError):
@@ -40,26 +43,39 @@ class RunDirectory:
         self.classes = set(classes)
         self.stages = path / STAGES
         self.evaluations = self.stages / "evaluations"
-        self.seconds: dict[str, float] = {}
+        self.manifest = Manifest(path)
+        self.durations = Durations(self.stages / SECONDS, lambda: self.stages.rglob("*"))
 
-    def open(self, order: dict[str, Any], *, resume: bool, overwrite: bool) -> None:
-        """Begin the run that was ordered, or resume it; a directory that holds another run is refused."""
-        finished, begun = (self.path / SUMMARY).exists(), (self.path / ORDER).exists()
+    @contextlib.contextmanager
+    def opened(
+        self, identity: dict[str, Any], files: Iterable[str], *, resume: bool, overwrite: bool
+    ) -> Iterator[None]:
+        """Begin or resume a run while no other process can; loa touches only what it wrote here.
+
+        Arguments:
+            identity: what determines the results; a run with another identity is not resumed.
+            files: the names of all files that the run may leave here.
+            resume: continue an interrupted run.
+            overwrite: remove what an earlier run has written, and nothing else.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with claimed(self.path / LOCK, self.path):
+            self._begin(identity, {*files, ORDER, PLAN, STAGES}, resume, overwrite)
+            yield
+
+    def _begin(self, identity: dict[str, Any], files: set[str], resume: bool, overwrite: bool) -> None:
+        self.manifest.check(files)
         if overwrite:
-            self._clear()
-        elif finished:
+            self.manifest.remove(self.manifest.names)
+        elif (self.path / SUMMARY).exists():
             raise OccupiedError(
                 f"{self.path} already holds a run; choose another --out, or add --overwrite to replace it."
             )
-        elif begun and not resume:
-            raise OccupiedError(
-                f"{self.path} holds an interrupted run; add --resume to continue it, --overwrite to start again, or "
-                "choose another --out."
-            )
-        elif begun:
-            self._resume(order)
-        self.stages.mkdir(parents=True, exist_ok=True)
-        write_json(self.path / ORDER, order)
+        elif (self.path / ORDER).exists():
+            self._resume(identity, resume)
+        self.manifest.announce(files)
+        self.stages.mkdir(exist_ok=True)
+        write_json(self.path / ORDER, identity)
 
     def kept(
         self,
@@ -107,37 +123,39 @@ class RunDirectory:
                 "file, or add --overwrite to start again."
             )
 
-    def close(self) -> None:
-        """Remove what served only to resume the run, which is complete."""
-        (self.path / ORDER).unlink(missing_ok=True)
-        shutil.rmtree(self.stages, ignore_errors=True)
+    def finish(self) -> None:
+        """Remove what served only to resume the run, which is complete, and the names of what was not written."""
+        self.manifest.remove((ORDER, STAGES))
+        self.manifest.forget(name for name in self.manifest.names if not (self.path / name).exists())
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """How long each finished stage took, in all the processes that worked on it."""
+        return self.durations.finished
 
     def _timed(self, stage: str, compute: Callable[[], Any]) -> Any:
         self.console.print(f"{stage} …", style="dim")
-        started = time.perf_counter()
-        result = compute()
-        self.seconds[stage] = time.perf_counter() - started
-        write_json(self.stages / SECONDS, self.seconds)
+        with self.durations.measured(stage):
+            result = compute()
         self.console.print(f"{stage}: {self.seconds[stage]:.1f} s")
         return result
 
-    def _resume(self, order: dict[str, Any]) -> None:
-        before = json.loads((self.path / ORDER).read_text())
-        if before != order:
-            other = ", ".join(f"{name} {before.get(name)!r}" for name in before if before[name] != order.get(name))
+    def _resume(self, identity: dict[str, Any], resume: bool) -> None:
+        if not resume:
             raise OccupiedError(
-                f"{self.path} holds an interrupted run with other settings ({other}): give the same ones to continue "
-                "it, add --overwrite to start again, or choose another --out."
+                f"{self.path} holds an interrupted run; add --resume to continue it, --overwrite to start again, or "
+                "choose another --out."
             )
-        if (self.stages / SECONDS).exists():
-            self.seconds = json.loads((self.stages / SECONDS).read_text())
+        before = _read_json(self.path / ORDER)
+        different = differences(before if isinstance(before, dict) else {}, json.loads(json.dumps(identity)))
+        if different:
+            raise OccupiedError(
+                f"the run in {self.path} cannot be resumed, because it was another one ({'; '.join(different)}): "
+                "restore what it was to continue it, add --overwrite to start again, or choose another --out."
+            )
+        self.durations.read()
         done = ", ".join(self.seconds) or "nothing"
         self.console.print(f"resuming the run in {self.path}; done so far: {done}")
-
-    def _clear(self) -> None:
-        for name in (SUMMARY, ORDER, PLAN):
-            (self.path / name).unlink(missing_ok=True)
-        shutil.rmtree(self.stages, ignore_errors=True)
 
 
 def _read_json(path: Path) -> Any:

@@ -15,15 +15,16 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates import Draw, Plan
 from ..experiments.experiment import Experiment, Learn, Lesson
 from ..learning import mode, posterior_on
-from ..presentation.figures import draw_all
-from ..presentation.report import write_report
+from ..presentation.figures import draw_all, figure_files
+from ..presentation.report import REPORT, write_report
 from ..problems.role import Role
-from ..results.run_results import Results
+from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
 from ..storage.saved_algorithms import SUFFIX, load, save
 from ..trajectory.evaluation import evaluate
 from .certification import WEIGHED_BY, caps_of, certified, plan_for
 from .directory import RunDirectory
 from .examination import examine
+from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .summary import Certified, summarize
 
@@ -38,6 +39,7 @@ class Order:
         seed: the same seed gives the same numbers.
         command: what was typed, for the provenance.
         how: which of the experiment's recipes for learning to follow: "loa" is ours.
+        file: the file that defines the experiment, if it is a user's own.
     """
 
     experiment: Experiment
@@ -45,6 +47,7 @@ class Order:
     seed: int = 0
     command: str = ""
     how: str = "loa"
+    file: Path | None = None
 
     @property
     def pretrained(self) -> bool:
@@ -57,15 +60,9 @@ class Order:
         return self.experiment.name if self.how == "loa" else f"{self.experiment.name}-{self.how}"
 
     def identity(self) -> dict[str, Any]:
-        """What determines the result, to recognize the run when it is resumed."""
-        return {
-            "experiment": self.experiment.name,
-            "preset": self.preset,
-            "seed": self.seed,
-            "how": self.how,
-            "sizes": dict(self.experiment.sizes),
-            "candidates": self.experiment.recipe.prior.candidates,
-        }
+        """What determines the results, to recognize the run when it is resumed."""
+        own = {"preset": self.preset, "seed": self.seed, "how": self.how}
+        return own | identity_of(self.experiment, self.file)
 
 
 def carry_out(
@@ -87,9 +84,15 @@ def carry_out(
     Returns:
         The results, as saved in the directory.
     """
-    experiment, recipe = order.experiment, order.experiment.recipe
-    place = RunDirectory(directory, console, recipe.classes)
-    place.open(order.identity(), resume=resume, overwrite=overwrite)
+    place = RunDirectory(directory, console, order.experiment.recipe.classes)
+    identity, files = order.identity(), files_of(order.experiment)
+    with place.opened(identity, files, resume=resume, overwrite=overwrite):
+        return _all_stages(order, place)
+
+
+def _all_stages(order: Order, place: RunDirectory) -> Results:
+    """The run itself, in a directory that is open."""
+    experiment, recipe, directory = order.experiment, order.experiment.recipe, place.path
 
     # Learn, from training problems: an algorithm, and the best parameters of some baselines.
     learned = load(order.weights) if order.pretrained else _learned(order, "learn", recipe.learned[order.how], place)
@@ -134,8 +137,15 @@ def carry_out(
     draw_all(results, directory)
     write_report(results, directory)
     results.save(directory)
-    place.close()
+    place.finish()
     return results
+
+
+def files_of(experiment: Experiment) -> set[str]:
+    """The names of all files that a run of this experiment may leave in its directory."""
+    pictures = experiment.presentation.pictures is not None
+    numbers = {SUMMARY, CERTIFICATES, PERFORMANCE, f"algorithm{SUFFIX}", f"prior{SUFFIX}", *([PICTURES] * pictures)}
+    return {*numbers, REPORT, *figure_files(pictures), *experiment.presentation.files}
 
 
 def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> Algorithm:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-import time
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,13 @@ from ..experiments.experiment import Experiment, Lesson
 from ..problems.role import Role
 from ..statistics.measures import cvar, mean, quantile
 from ..statistics.timing import best_in_turn
+from ..storage.claim import claimed
 from ..storage.provenance import commit, versions
+from ..storage.resuming import Evaluations, as_evaluations
 from ..storage.saved_algorithms import save
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import OracleCalls, StoppingTime
+from .durations import Durations
 
 TIMING = 30.0
 """About how many seconds are spent on timing the algorithms in turn."""
@@ -39,14 +42,18 @@ def train_experiment(lesson: Lesson, how: str, path: Path, console: Console) -> 
         path: the file for the algorithm.
         console: for progress and results.
     """
+    with claimed(path.with_name(f".{path.name}.lock"), path):
+        _train(lesson, how, path, console)
+
+
+def _train(lesson: Lesson, how: str, path: Path, console: Console) -> None:
     experiment = lesson.experiment
-    started = time.perf_counter()
-    algorithm = _rounded(experiment.recipe.learned[how](lesson))
-    seconds = time.perf_counter() - started
+    algorithm, seconds = _learned(lesson, how)
     console.print(f"learned {type(algorithm).__name__} in {seconds:.0f} s")
     provenance = _provenance(lesson, how, seconds)
     save(path, algorithm, provenance)
-    measured = measure(experiment, {"learned": algorithm, **experiment.baselines}, lesson.seed)
+    algorithms = {"learned": algorithm, **experiment.baselines}
+    measured = measure(experiment, algorithms, lesson.seed, lesson.evaluations)
     for name, numbers in measured.items():
         console.print(
             f"{name}: mean stopping time {numbers['mean']:.1f}, median {numbers['median']:g}, "
@@ -56,6 +63,18 @@ def train_experiment(lesson: Lesson, how: str, path: Path, console: Console) -> 
     save(path, algorithm, provenance | {"test": measured})
     lesson.forget()
     console.print(f"saved to {path}")
+
+
+def _learned(lesson: Lesson, how: str) -> tuple[Algorithm, float]:
+    """The learned algorithm, and the seconds that it took in all the processes that worked on it."""
+    learn = lesson.experiment.recipe.learned[how]
+    with tempfile.TemporaryDirectory() as folder:
+        durations = Durations(lesson.seconds or Path(folder) / "seconds", lambda: lesson.interrupted)
+        if lesson.interrupted:
+            durations.read()
+        with durations.measured("learn"):
+            algorithm = _rounded(learn(lesson))
+    return algorithm, durations.finished["learn"]
 
 
 def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
@@ -73,19 +92,23 @@ def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
     }
 
 
-def measure(experiment: Experiment, algorithms: dict[str, Algorithm], seed: int) -> dict[str, dict[str, Any]]:
+def measure(
+    experiment: Experiment, algorithms: dict[str, Algorithm], seed: int, checkpoints: Path | None = None
+) -> dict[str, dict[str, Any]]:
     """Stopping times, oracle calls and wall-clock of algorithms on the test problems."""
-    problems = experiment.draw(Role.test, seed)
-    performances = {name: _performance(experiment, algorithm, problems) for name, algorithm in algorithms.items()}
+    problems, kept = experiment.draw(Role.test, seed), as_evaluations(checkpoints)
+    performances = {name: _performance(experiment, algorithm, problems, kept) for name, algorithm in algorithms.items()}
     again = {
-        name: lambda algorithm=algorithm: _performance(experiment, algorithm, problems).seconds
+        name: lambda algorithm=algorithm: _performance(experiment, algorithm, problems, None).seconds
         for name, algorithm in algorithms.items()
     }
     seconds = best_in_turn(again, TIMING, {name: each.seconds for name, each in performances.items()})
     return {name: _numbers(performances[name], seconds[name]) for name in algorithms}
 
 
-def _performance(experiment: Experiment, algorithm: Algorithm, problems: Any) -> Performance:
+def _performance(
+    experiment: Experiment, algorithm: Algorithm, problems: Any, checkpoints: Evaluations | None
+) -> Performance:
     return evaluate(
         algorithm,
         experiment.problem_class,
@@ -94,6 +117,7 @@ def _performance(experiment: Experiment, algorithm: Algorithm, problems: Any) ->
         horizon=experiment.horizon,
         key=jax.random.key(0),
         functionals=[StoppingTime(), OracleCalls()],
+        checkpoints=checkpoints,
     )
 
 

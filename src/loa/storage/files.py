@@ -57,7 +57,7 @@ def _temporary_beside(path: Path) -> Iterator[Path]:
     temporary = path.parent / f"{_stem(path)}{secrets.token_hex(4)}{path.suffix}"
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
     try:
-        _lock(handle)
+        lock(handle)
         yield temporary
     finally:
         os.close(handle)
@@ -73,7 +73,7 @@ def _remove_leftovers(path: Path) -> None:
         with contextlib.suppress(OSError):
             handle = os.open(candidate, os.O_RDWR)
             try:
-                if _lock(handle):
+                if lock(handle):
                     candidate.unlink()
             finally:
                 os.close(handle)
@@ -84,7 +84,7 @@ def _stem(path: Path) -> str:
     return f".{path.name[:40]}{PARTIAL}"
 
 
-def _lock(handle: int) -> bool:
+def lock(handle: int) -> bool:
     """Lock an open file unless another process has; whether that succeeded."""
     if fcntl is None:
         return False

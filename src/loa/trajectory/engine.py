@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from ..storage.resuming import EvaluationCheckpoint
+from ..storage.resuming import EvaluationCheckpoint, Evaluations
 from .job import Job, Outcome, Slot, where
 
 SECONDS_PER_CALL = 0.5
@@ -56,13 +55,13 @@ def run(
     width: int,
     slot_bytes: int,
     report: Callable[[int], None] = lambda done: None,
-    checkpoints: Path | None = None,
+    checkpoints: Evaluations | None = None,
 ) -> tuple[Outcome, float]:
     """Run every trajectory of a job to its end, in at most `width` slots.
 
     Returns the results, indexed by item, and the seconds that they took without compilation. `report` is called about
     twice a second with the number of trajectories that have ended. A job that was interrupted resumes from its files in
-    the directory `checkpoints`.
+    the directory of `checkpoints`.
     """
     width = _whole_batches(min(width, job.size))
     patience = np.float32(PATIENCE / slot_bytes)

@@ -20,6 +20,7 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
+from ..storage.resuming import Evaluations, as_evaluations
 from .checks import check_arguments, check_job, uses_loss_gap, warn_of_precision
 from .compiled_programs import make_room
 from .engine import run
@@ -111,7 +112,7 @@ def evaluate(
     replicates: int = 1,
     width: int | None = None,
     devices: Sequence[Device] | None = None,
-    checkpoints: Path | str | None = None,
+    checkpoints: Evaluations | Path | str | None = None,
     progress: bool = False,
 ) -> Performance:
     r"""Run an algorithm on many problems and measure functionals of each trajectory.
@@ -149,7 +150,7 @@ def evaluate(
     functionals, devices = check_arguments(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
     )
-    stacked = isinstance(algorithm, Stack)
+    stacked, checkpoints = isinstance(algorithm, Stack), as_evaluations(checkpoints)
     if stacked and _bytes_per_candidate(algorithm) > LARGE_CANDIDATE:
         options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
         options |= dict(width=width, devices=devices or None, checkpoints=checkpoints, progress=progress)
@@ -230,12 +231,11 @@ def _every(tree: Any, start: int, step: int) -> Any:
 
 
 def _run_all(
-    jobs: list[Job], width: int, slot_bytes: int, checkpoints: Path | str | None, show: bool
+    jobs: list[Job], width: int, slot_bytes: int, checkpoints: Evaluations | None, show: bool
 ) -> tuple[list[Outcome], float]:
     """Run one job per device, each in its own thread, under one progress bar; also returns the largest time."""
     stopped = threading.Event()
     float64 = jnp.result_type(float) == jnp.float64
-    directory = None if checkpoints is None else Path(checkpoints)
 
     with counted(show, "trajectories", [job.size for job in jobs]) as count:
 
@@ -246,7 +246,7 @@ def _run_all(
                     raise InterruptedError("another device was stopped")
 
             with jax.enable_x64(float64):  # every thread has its own setting
-                return run(jobs[number], width, slot_bytes, report, directory)
+                return run(jobs[number], width, slot_bytes, report, checkpoints)
 
         with ThreadPoolExecutor(len(jobs)) as threads:
             try:

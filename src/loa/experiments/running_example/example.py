@@ -38,7 +38,8 @@ def experiment() -> Experiment:
         sizes={"prior": 1000, "posterior": 1000, "test": 10_000, "validation": 250, "held-out": 4000},
         prior=Prior(candidates=20),
     )
-    presentation = Presentation(title="One-dimensional quadratics, the running example", afterwards=check_claims)
+    title, files = "One-dimensional quadratics, the running example", ("trajectories.png", "trajectories.pdf")
+    presentation = Presentation(title=title, afterwards=check_claims, files=files)
     return Experiment(task, recipe, presentation)
 
 

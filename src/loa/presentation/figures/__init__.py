@@ -25,6 +25,12 @@ PICTURES = {"images": ("restored.png", restored.draw), "regressions": ("regressi
 """Figures of examples, by the kind of the pictures."""
 
 
+def figure_files(pictures: bool) -> tuple[str, ...]:
+    """The names of the files that `draw_all` may write, for results with or without pictures."""
+    always = tuple(name for names in FIGURES for name in names)
+    return (*always, *(name for name, _ in PICTURES.values())) if pictures else always
+
+
 def draw_all(results: Results, directory: Path) -> list[Path]:
     """Draw every figure there is for a run; the same results give the same bytes.
 
