@@ -10,10 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import special
 
+from ..problems.arguments import positive_number
 from .certificate import Certificate
 from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
-from .inputs import check_fraction, check_positive, failure_probability, fingerprint, one_per_candidate, per_candidate
+from .inputs import check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .lambda_grid import best_on_grid
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
@@ -96,9 +97,9 @@ class PosteriorMean(PosteriorGoal):
     unit: str = ""
 
     def __post_init__(self):
-        check_positive("cap", self.cap)
-        for lam in np.ravel(self.lam):
-            check_fraction("lam", float(lam))
+        positive_number("cap", self.cap)
+        for lam in self.lam if isinstance(self.lam, tuple | list) else np.ravel(self.lam):
+            check_fraction("lam", lam)
 
     def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         if isinstance(self.lam, tuple):

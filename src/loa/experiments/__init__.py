@@ -30,7 +30,7 @@ def names() -> tuple[str, ...]:
 
 def get(name: str) -> Experiment:
     """The experiment of that name. Switches JAX to float64, which the experiments need."""
-    if name not in DESCRIPTIONS:
+    if not isinstance(name, str) or name not in DESCRIPTIONS:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(DESCRIPTIONS)}.")
     import jax
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
+from .arguments import positive_number
 from .computed_optimum import ComputedOptimum
 
 
@@ -42,8 +43,7 @@ class LogisticRegression(ComputedOptimum):
     def __init__(self, penalty: float = 1e-3):
         from sklearn.datasets import load_breast_cancer
 
-        if not penalty > 0:
-            raise ValueError(f"the penalty μ must be positive, got {penalty}.")
+        penalty = positive_number("the penalty μ", penalty)
         features, labels = load_breast_cancer(return_X_y=True)
         features = (features - features.mean(axis=0)) / features.std(axis=0)
         features = np.column_stack([features, np.ones(len(features))])

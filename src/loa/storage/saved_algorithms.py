@@ -21,6 +21,7 @@ import safetensors
 import safetensors.numpy
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.arguments import as_path
 from .algorithm_checks import check
 from .algorithm_tree import TYPES, Malformed, describe, rebuild
 from .files import write_whole
@@ -58,7 +59,7 @@ def save(path: Path | str, algorithm: Algorithm | Stack, provenance: Mapping[str
     whole = safetensors.numpy.save(arrays, {"description": description})
     if _header_size(whole) > LONGEST:
         raise ValueError(f"the provenance is too long to be saved: the limit is {LONGEST} bytes of JSON.")
-    write_whole(Path(path), lambda temporary: temporary.write_bytes(whole))
+    write_whole(as_path("path", path), lambda temporary: temporary.write_bytes(whole))
 
 
 def load(path_or_name: Path | str, *, classes: Iterable[type] = ()) -> Any:
@@ -132,7 +133,7 @@ def _weights() -> Path:
 
 
 def _find(path_or_name: Path | str) -> Path:
-    path, own = Path(path_or_name), _weights() / f"{path_or_name}{SUFFIX}"
+    path, own = as_path("path_or_name", path_or_name), _weights() / f"{path_or_name}{SUFFIX}"
     for each in (path, own):
         if each.is_file():
             return each

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.arguments import as_path
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from .checks import check_arguments, check_job, uses_loss_gap, warn_of_precision
@@ -235,7 +236,7 @@ def _run_all(
     """Run one job per device, each in its own thread, under one progress bar; also returns the largest time."""
     stopped = threading.Event()
     float64 = jnp.result_type(float) == jnp.float64
-    directory = None if checkpoints is None else Path(checkpoints)
+    directory = None if checkpoints is None else as_path("checkpoints", checkpoints)
 
     with counted(show, "trajectories", [job.size for job in jobs]) as count:
 

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.arguments import check_type
 from ..problems.gaps import Gap
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from .walk import Moment, Walk, step_key, trajectory_key
@@ -129,6 +130,9 @@ def iterates_after(
         \(x^{(t)}\) for t = `steps`, stacked along the axis of the problems; for 0 steps, the starting points.
     """
     check_key(key)
+    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
+    steps = whole_number("steps", steps, least=0)
+    count_problems(problems)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
     return _iterates_after(algorithm, problem_class, problems, steps, key, batch)
 
@@ -179,8 +183,8 @@ def trajectories(
         `Trajectories`, whose leaves have the leading axes (problem, replicate, time = 0 … horizon).
     """
     check_key(key)
-    if not isinstance(algorithm, Algorithm):
-        raise TypeError(f"algorithm must be one loa.Algorithm (of a stack, take stack[k]), got {algorithm!r}.")
+    check_type("algorithm", algorithm, Algorithm, "one loa.Algorithm (of a stack, take stack[k])")
+    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
     horizon, replicates = whole_number("horizon", horizon), whole_number("replicates", replicates)
     count_problems(problems)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
