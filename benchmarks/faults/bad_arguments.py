@@ -54,9 +54,9 @@ def verdict(row: Row) -> str:
             row.call()
         except (ValueError, TypeError, KeyError, FileNotFoundError) as error:
             message = str(error.args[0] if isinstance(error, KeyError) else error)
-            where = traceback.extract_tb(error.__traceback__)[-1].filename
-            if not where.startswith(source):
-                return f"{type(error).__name__} raised in {where}: {message[:200]}"
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            if not (where.filename.startswith(source) and (where.line or "").startswith("raise")):
+                return f"{type(error).__name__} raised in {where.filename}:{where.lineno}: {message[:200]}"
             if not 0 < len(message) <= LONGEST:
                 return f"the message has {len(message)} characters: {message[:200]}"
             return "" if re.search(row.says, message) else f"does not say {row.says!r}: {message}"
@@ -332,7 +332,7 @@ def bound_rows() -> Iterator[Row]:
         own = dict(low=0.1, high=0.5, count=3)
         yield from each(f"geometric_grid {argument}", lambda v, a=argument: c.geometric_grid(**(own | {a: v})), values)
         if argument != "count":
-            yield from each(f"odds_grid {argument}", lambda v, a=argument: c.odds_grid(**(own | {a: v})), NOT_FRACTIONS)
+            yield from each(f"odds_grid {argument}", lambda v, a=argument: c.odds_grid(**(own | {a: v})), NOT_POSITIVE)
     yield from each("held_out_is_better share", lambda v: c.held_out_is_better(v, 0.5), NOT_FRACTIONS)
     yield from each("held_out_is_better prior_mass", lambda v: c.held_out_is_better(0.5, v), (0, -1, 2, NAN, "a", None))
 
@@ -440,7 +440,7 @@ def plan_rows() -> Iterator[Row]:
     yield from each("Budget.report certificates", lambda v: c.Budget(0.95, {"a": 1}).report(v), (3, None, [3], ["a"]))
     yield from each("joint_confidence certificates", c.joint_confidence, (3, None, [3], ["a"]))
     yield from each("Draw.of problems", lambda v: c.Draw.of(v, "held-out"), (None, [], 3.0, np.ones((0, 2)), {"a": np.ones(2), "b": np.ones(3)}, "text", np.array([None])), "problems|empty|draw")  # fmt: skip
-    yield from each("Draw.of role", lambda v: c.Draw.of(np.ones(2), v), ("heldout", None, 3, Role, []))
+    yield from each("Draw.of role", lambda v: c.Draw.of(np.arange(2.0), v), ("heldout", None, 3, Role, []))
     yield from each("check_disjoint draws", c.check_disjoint, (3, None, "a"), "draw")
     yield Row("check_disjoint overlapping", lambda: c.check_disjoint(draw, c.Draw.of(np.arange(2.0), "test")), "2 problems are both")  # fmt: skip
     yield from each("AnytimeCertificate goal", c.AnytimeCertificate, (3, None, c.Mean, "mean"))

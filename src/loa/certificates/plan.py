@@ -15,7 +15,7 @@ from ..problems.arguments import check_type, shown
 from ..problems.problem_class import whole_number
 from .budget import Budget
 from .certificate import Certificate
-from .draws import Draw, check_disjoint
+from .draws import ROLES, Draw, check_disjoint
 from .goal import Goal, with_compared_draws
 from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import special
 
-from ..problems.arguments import positive_number
+from ..problems.arguments import array_of_numbers, positive_number
 from .certificate import Certificate
 from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
@@ -152,7 +152,9 @@ def certify_posterior(
     >>> round(certify_posterior(values, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=0.3).bound, 1)
     213.4
     """
-    fixed: Lambda = lam if isinstance(lam, (int, float)) else tuple(float(each) for each in np.atleast_1d(lam))
+    fixed: Lambda = (
+        lam if isinstance(lam, (int, float)) else tuple(np.atleast_1d(array_of_numbers("lam", lam)).tolist())
+    )
     goal = PosteriorMean(functional, cap, fixed, lam_origin, unit)
     return goal.certify(values, posterior, prior, confidence, draws=draws)
 

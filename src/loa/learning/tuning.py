@@ -236,14 +236,8 @@ def _checked(space: Mapping[str, Interval | tuple[float, float]]) -> dict[str, I
         raise ValueError("the space to search has no parameters.")
     intervals = {name: _interval(name, ends) for name, ends in space.items()}
     for name, (low, high, logarithmic) in intervals.items():
-        if not (
-            is_number(low)
-            and is_number(high)
-            and math.isfinite(low)
-            and math.isfinite(high)
-            and low < high
-            and (low > 0 or not logarithmic)
-        ):
+        finite = all(is_number(end) and math.isfinite(end) for end in (low, high))
+        if not (finite and low < high and (low > 0 or not logarithmic)):
             kind = "0 < low < high" if logarithmic else "low < high"
             raise ValueError(f"the range of {name} must have {kind}, got {shown(low)} to {shown(high)}.")
     return intervals

@@ -64,7 +64,7 @@ class ImageRestoration(ComputedOptimum):
         size: tuple[int, int] = (200, 150),
         regularization: tuple[float, float] = (0.05, 0.5),
     ):
-        pair = tuple(size) if isinstance(size, tuple | list) and len(size) == 2 else (size, size)
+        pair = tuple(size) if isinstance(size, tuple | list) and len(size) == 2 else (None, None)
         size = tuple(whole_number("size: each side of an image", side, least=3) for side in pair)
         regularization = number_range("regularization", regularization)
         self.photographs = photographs.load(images, new=new_photographs, smallest=size)

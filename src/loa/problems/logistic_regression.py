@@ -41,9 +41,9 @@ class LogisticRegression(ComputedOptimum):
     penalty: float = eqx.field(static=True)
 
     def __init__(self, penalty: float = 1e-3):
+        penalty = positive_number("the penalty μ", penalty)
         from sklearn.datasets import load_breast_cancer
 
-        penalty = positive_number("the penalty μ", penalty)
         features, labels = load_breast_cancer(return_X_y=True)
         features = (features - features.mean(axis=0)) / features.std(axis=0)
         features = np.column_stack([features, np.ones(len(features))])
