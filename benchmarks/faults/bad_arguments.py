@@ -146,7 +146,8 @@ def compare(algorithms: Any = None, **changes: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    return f"{type(value).__name__} {value!r:.40}".replace("\n", " ")
+    text = re.sub(r" at 0x\w+", "", " ".join(repr(value).split()))
+    return f"{type(value).__name__} {text:.60}"
 
 
 def each(name: str, call: Callable[[Any], Any], values: Any, says: str | None = None) -> Iterator[Row]:
@@ -154,15 +155,6 @@ def each(name: str, call: Callable[[Any], Any], values: Any, says: str | None = 
     says = name.rsplit(" ", 1)[-1] if says is None else says
     for value in values:
         yield Row(f"{name}={shown(value)}", lambda value=value: call(value), says)
-
-
-def rows() -> tuple[Row, ...]:
-    """The whole table."""
-    groups = (
-        evaluation_rows, learning_rows, tuning_rows, measure_rows, bound_rows, pair_rows, posterior_rows, goal_rows,
-        plan_rows, storage_rows, deployment_rows, problem_rows, part_rows,
-    )  # fmt: skip
-    return tuple(row for group in groups for row in group())
 
 
 def evaluation_rows() -> Iterator[Row]:
@@ -173,7 +165,9 @@ def evaluation_rows() -> Iterator[Row]:
         yield from each(f"{name} key", lambda v, f=function: f(key=v), not_keys())
     for function in (evaluate, trajectories):
         name = function.__name__
-        yield from each(f"{name} problems", lambda v, f=function: f(problems=_given(v)), not_problems(), "problems|loss")
+        yield from each(
+            f"{name} problems", lambda v, f=function: f(problems=_given(v)), not_problems(), "problems|loss"
+        )
         algorithms = (3.0, "sgd", loa.GradientDescent, jnp.sin, things()["example"])
         yield from each(f"{name} algorithm", lambda v, f=function: f(algorithm=v), algorithms)
         classes = (loa.problems.Lasso, "lasso", 3.0, loa.GradientDescent(0.1))
@@ -186,9 +180,20 @@ def evaluation_rows() -> Iterator[Row]:
     yield from each("evaluate functionals", lambda v: evaluate(functionals=v), functionals, "functional")
     yield from each("compare functionals", lambda v: compare(functionals=v), (None, 3, [], [None], "stopping_time"), "functional|StoppingTime")  # fmt: skip
     yield from each("evaluate checkpoints", lambda v: evaluate(checkpoints=v), (3, 1.5, ["a"]), "checkpoints")
-    algorithms = (None, {}, [], loa.GradientDescent(0.1), [loa.GradientDescent(0.1)], {"a": None}, {"a": loa.SGD}, {3: 4})
+    algorithms = (
+        None,
+        {},
+        [],
+        loa.GradientDescent(0.1),
+        [loa.GradientDescent(0.1)],
+        {"a": None},
+        {"a": loa.SGD},
+        {3: 4},
+    )
     yield from each("compare algorithms", lambda v: loa.compare(v, things()["example"], things()["problems"], **setting()), algorithms, "algorithm")  # fmt: skip
     yield from each("evaluate problems of another class", lambda v: evaluate(problems=v), (np.ones((3, 4)), loa.problems.OutlierMixture().draw(things()["key"], 2)), "RunningExample")  # fmt: skip
+    valleys = loa.problems.Rosenbrock(dimension=2)
+    yield Row("evaluate problems of another class=Rosenbrock", lambda: evaluate(problem_class=valleys), "Rosenbrock")
     performance = evaluate()
     yield from each("performance functional", lambda v: performance[v], ("rate", "", None, 3), "functional")
     yield from each("loa.certify functional", lambda v: loa.certify(performance, v), ("rate", 3, loa.StoppingTime()), "functional")  # fmt: skip
@@ -250,7 +255,9 @@ def tuning_rows() -> Iterator[Row]:
               {"step_size": learning.Interval(-1.0, 1.0, logarithmic=True)}, {"step_size": (0.1j, 1.0)})  # fmt: skip
     for function in (tune, tune_by_gradient):
         name = function.__name__
-        yield from each(f"{name} space", lambda v, f=function: f(space={3: 4} if v is None else v), spaces, "space|range")
+        yield from each(
+            f"{name} space", lambda v, f=function: f(space={3: 4} if v is None else v), spaces, "space|range"
+        )
         yield from each(f"{name} unknown parameter", lambda v, f=function: f(space=v), ({"momentum": (0.1, 0.2)},), "algorithm_factory")  # fmt: skip
         yield from each(f"{name} start", lambda v, f=function: f(start=v), ({"step": 0.1}, {"step_size": 9.0}, {"step_size": "a"}, 3, {"step_size": NAN}))  # fmt: skip
         yield from each(f"{name} algorithm_factory", lambda v, f=function: f(v), (3, loa.GradientDescent(0.1), lambda step_size: step_size))  # fmt: skip
@@ -260,7 +267,9 @@ def tuning_rows() -> Iterator[Row]:
         yield from each(f"tune {argument}", lambda v, a=argument: tune(**{a: v}), NOT_COUNTS)
     yield from each("tune measure", lambda v: tune(measure=v), (3, "mean", None))
     yield from each("tune functional", lambda v: tune(functional=v), (3, "stopping_time", loa.StoppingTime))
-    yield from each("tune_by_gradient functional", lambda v: tune_by_gradient(functional=v), (3, None, loa.StoppingTime))
+    yield from each(
+        "tune_by_gradient functional", lambda v: tune_by_gradient(functional=v), (3, None, loa.StoppingTime)
+    )
     yield from each("tune_by_gradient iterations", lambda v: tune_by_gradient(iterations=v), NOT_COUNTS)
     yield Row("tune_by_gradient without a derivative", lambda: tune_by_gradient(functional=loa.StoppingTime()), "derivative")  # fmt: skip
 
@@ -325,7 +334,9 @@ def bound_rows() -> Iterator[Row]:
         yield from each(f"{name} num_problems", lambda v, b=bound: b(0.5, 0.0, v, 1.0, 0.05), (0, -1, 2.5, NAN, "a", None))  # fmt: skip
         yield from each(f"{name} delta", lambda v, b=bound: b(0.5, 0.0, 10, 1.0, v), NOT_FRACTIONS)
         if name != "kl_bound":
-            yield from each(f"{name} lam", lambda v, b=bound: b(0.5, 0.0, 10, v, 0.05), (0.0, -1.0, NAN, INF, "a", None))
+            yield from each(
+                f"{name} lam", lambda v, b=bound: b(0.5, 0.0, 10, v, 0.05), (0.0, -1.0, NAN, INF, "a", None)
+            )
     yield from each("kl_inverse p", lambda v: c.kl_inverse(v, 0.1), (-0.1, 1.1, NAN, "a", None), "p must")
     yield from each("kl_inverse divergence", lambda v: c.kl_inverse(0.5, v), (-0.1, NAN, "a", None))
     for argument, values in (("low", NOT_POSITIVE), ("high", NOT_POSITIVE), ("count", NOT_COUNTS)):
@@ -362,7 +373,11 @@ def posterior_rows() -> Iterator[Row]:
     yield Row("kl_divergence infinite", lambda: c.kl_divergence([0.5, 0.5], [1.0, 0.0]), "KL is infinite")
     yield from each("choose_lambda num_problems", lambda v: c.choose_lambda(table, 0.0, v, 0.05, 2.0), NOT_COUNTS)
     certify = dict(cap=2.0, lam=0.5)
-    for argument, values in (("cap", NOT_POSITIVE), ("lam", (0.0, 1.5, NAN, "a", None, ())), ("confidence", NOT_FRACTIONS)):
+    for argument, values in (
+        ("cap", NOT_POSITIVE),
+        ("lam", (0.0, 1.5, NAN, "a", None, ())),
+        ("confidence", NOT_FRACTIONS),
+    ):
         yield from each(f"certify_posterior {argument}", lambda v, a=argument: c.certify_posterior(table, half, half, **(certify | {a: v})), values, "grid|lam|λ" if argument == "lam" else argument)  # fmt: skip
     yield from each("certify_occam prior_mass", lambda v: c.certify_occam([1.0], v, cap=2.0), (0.0, -1.0, 1.5, NAN, "a", 1j))  # fmt: skip
     stack = loa.stack([loa.GradientDescent(0.1), loa.GradientDescent(0.2)])
@@ -372,7 +387,9 @@ def posterior_rows() -> Iterator[Row]:
     yield from each("prior_on num_posterior", lambda v: learning.prior_on(stack, values, **(prior | {"num_posterior": v})), NOT_COUNTS, "num_p")  # fmt: skip
     yield from each("prior_on support", lambda v: learning.prior_on(v, values, **prior), (3, None, loa.GradientDescent(0.1), [loa.GradientDescent(0.1)]))  # fmt: skip
     weighted = learning.Weighted(stack.weighted(half), 0.5)
-    yield from each("posterior_on values", lambda v: learning.posterior_on(weighted, v, cap=2.0), NOT_VALUES[:6], "value")
+    yield from each(
+        "posterior_on values", lambda v: learning.posterior_on(weighted, v, cap=2.0), NOT_VALUES[:6], "value"
+    )
     yield from each("posterior_on prior", lambda v: learning.posterior_on(v, values, cap=2.0), (3, None, stack))
     yield from each("mode stack", learning.mode, (3, None, stack), "stack")
 
@@ -403,7 +420,9 @@ def goal_rows() -> Iterator[Row]:
     yield from each("Mean.certify confidence", lambda v: mean.certify([1.0], v), NOT_FRACTIONS)
     for goal in (c.Probability("x"), c.Tail("x", 1.0, 2.0), c.Quantile("x", 0.5, 2.0), c.CVaR("x", 0.5, 0.0, 2.0), c.Distribution("x", 2.0)):  # fmt: skip
         name = type(goal).__name__
-        yield from each(f"{name}.certify values", lambda v, g=goal: g.certify(v, 0.95), NOT_VALUES + ([[1.0, 1.0]],), "value")
+        yield from each(
+            f"{name}.certify values", lambda v, g=goal: g.certify(v, 0.95), NOT_VALUES + ([[1.0, 1.0]],), "value"
+        )
         yield from each(f"{name}.certify confidence", lambda v, g=goal: g.certify([1.0], v), (0, 1, 95, NAN, "a"))
     yield Row("Probability of values that are no indicators", lambda: c.Probability("x").certify([0.5], 0.95), "0 or 1")
     yield from each("loa.certify values", lambda v: loa.certify(v, cap=2.0), NOT_VALUES + OUTSIDE_CAP, "value")
@@ -431,7 +450,9 @@ def plan_rows() -> Iterator[Row]:
     for values in (None, 3, {}, {"y": [1.0]}, {"x": [1.0]}, {"x": "text"}, {"x": [NAN] * 3}):
         yield Row(f"Plan.certify values={shown(values)}", lambda v=values: plan.certify(v, draw), "value|'x'|'a'")
     for other in (None, 3, c.Draw.of(np.arange(3.0), "test"), c.Draw.of(np.arange(2.0), "held-out")):
-        yield Row(f"Plan.certify draw={shown(other)}", lambda d=other: plan.certify({"x": [1.0] * 3}, d), "draw|problems")
+        yield Row(
+            f"Plan.certify draw={shown(other)}", lambda d=other: plan.certify({"x": [1.0] * 3}, d), "draw|problems"
+        )
     yield from each("Plan.certify prior_mass", lambda v: plan.certify({"x": [1.0] * 3}, draw, prior_mass=v), (0.5, "a"))
     yield from each("Plan.decided prior", plan.decided, NOT_WEIGHTS[:3] + NOT_WEIGHTS[4:])
     yield from each("Budget confidence", lambda v: c.Budget(v, {"a": 1}), NOT_FRACTIONS)
@@ -488,7 +509,9 @@ def storage_rows() -> Iterator[Row]:
         ("measure", ("median", None)), ("band", (3, ((1.0, 2.0),))), ("posterior", ((0.5,), 3)), ("draws", (3, {"a": 1})),
     ):  # fmt: skip
         fields = dict(functional="x", measure="mean", kind="k", bound=1.0, empirical=1.0, confidence=0.95, n=9)
-        yield from each(f"Certificate {argument}", lambda v, a=argument, f=fields: c.Certificate(**(f | {a: v})), values)
+        yield from each(
+            f"Certificate {argument}", lambda v, a=argument, f=fields: c.Certificate(**(f | {a: v})), values
+        )
 
 
 def deployment_rows() -> Iterator[Row]:
@@ -538,7 +561,9 @@ def problem_rows() -> Iterator[Row]:
     ranges = ((2.0, 1.0), (-1.0, 1.0), (NAN, 1.0), 3, None, "ab", (1.0,), (1.0, INF))
     for name, argument in (("Quadratics", "strong_convexity"), ("Quadratics", "smoothness_range"), ("Lasso", "regularization"), ("Rosenbrock", "steepness")):  # fmt: skip
         yield from each(f"{name} {argument}", lambda v, n=name, a=argument: getattr(problems, n)(**{a: v}), ranges)
-    yield from each("Rosenbrock bottom", lambda v: problems.Rosenbrock(bottom=v), ((2.0, 1.0), (NAN, 1.0), 3, None, "ab"))
+    yield from each(
+        "Rosenbrock bottom", lambda v: problems.Rosenbrock(bottom=v), ((2.0, 1.0), (NAN, 1.0), 3, None, "ab")
+    )
     yield from each("Lasso seed", lambda v: problems.Lasso(rows=2, columns=2, seed=v), (2.5, "a", None, NAN, -1))
     yield from each("LogisticRegression penalty", problems.LogisticRegression, NOT_POSITIVE)
     for argument in ("smallest", "largest"):
@@ -571,7 +596,9 @@ def part_rows() -> Iterator[Row]:
         yield from each(f"{functional.__name__} cap", lambda v, f=functional: f(1, cap=v), (0.0, -1.0, NAN, "a", None, 1j))  # fmt: skip
     for functional in (loa.LargestGap, loa.SmallestGap, loa.ContractionFactor, loa.ConvergenceRate, loa.OracleCalls):
         yield from each(f"{functional.__name__} cap", lambda v, f=functional: f(cap=v), (0.0, -1.0, NAN, "a", None, 1j))
-    yield from each("OracleCalls kinds", lambda v: loa.OracleCalls(kinds=v), ("gradient", ["gradient"], 3, None, ("a",)))
+    yield from each(
+        "OracleCalls kinds", lambda v: loa.OracleCalls(kinds=v), ("gradient", ["gradient"], 3, None, ("a",))
+    )
     yield from each("Indicator predicate", lambda v: loa.Indicator("x", v), (3, None, "a"))
     yield from each("Indicator of", lambda v: loa.Indicator("x", bool, v), (3, None, loa.StoppingTime), "of must")
     yield from each("StoppingTime name", lambda v: loa.StoppingTime(name=v), (3, None, ""))
@@ -586,3 +613,14 @@ def part_rows() -> Iterator[Row]:
     yield from each("stack weights", lambda v: loa.stack([one, one], v), tuple(v for v in NOT_WEIGHTS if v is not None))
     yield from each("stack index", lambda v: things()["stack"][v], ("a", None, 2.5), "candidate|index")
     yield from each("weighted weights", things()["stack"].weighted, ([0.5], [0.5, 0.5], "a", None))
+
+
+GROUPS = (
+    evaluation_rows, learning_rows, tuning_rows, measure_rows, bound_rows, pair_rows, posterior_rows, goal_rows,
+    plan_rows, storage_rows, deployment_rows, problem_rows, part_rows,
+)  # fmt: skip
+
+
+def rows() -> tuple[Row, ...]:
+    """The whole table."""
+    return tuple(row for group in GROUPS for row in group())

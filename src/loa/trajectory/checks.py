@@ -146,9 +146,10 @@ def _check_problem_class(job: Job) -> None:
     x0 = _start(problem_class, problem, job.key)
     try:
         loss = problem_class.loss(x0, problem)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise ValueError(
-            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {error}"
+            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {reason}"
         ) from error
     if not (eqx.is_inexact_array(loss) and loss.shape == ()):
         raise ValueError(f"{name}.loss must return a floating-point scalar, but at the start it is {_show(loss)}.")

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.gaps import Gap
-from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
 from .walk import Moment, Walk, step_key, trajectory_key
 
 
@@ -37,7 +37,14 @@ def in_precision(algorithm: Any, dtype: Any) -> Any:
 def _some_coordinate(problem_class: ProblemClass, problems: Any) -> Array:
     """A number of the same type as the points. It is under `jit` only so that its type is derived once."""
     first = jax.tree.map(lambda leaf: leaf[0], problems)
-    return jnp.zeros((), jnp.asarray(problem_class.start(first, jax.random.key(0))).dtype)
+    try:
+        start = problem_class.start(first, jax.random.key(0))
+    except MissingOracle:
+        raise
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+        name, reason = type(problem_class).__name__, (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ValueError(f"{name}.start fails on the first of these problems: {reason}") from error
+    return jnp.zeros((), jnp.asarray(start).dtype)
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
