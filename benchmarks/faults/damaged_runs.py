@@ -67,7 +67,7 @@ def damages(run: Path, wrong_values: int, seed: int = 0) -> Iterator[Damage]:
         name, place = generator.choice(places)
         value = generator.choice((*WRONG, _Missing))
         shown = "missing" if value is _Missing else repr(value)
-        yield Damage(f"{name}: {'.'.join(map(str, place))} is {shown}", lambda copy, n=name, p=place, v=value: _change(copy / n, p, v), harmless=name == "summary.json")  # fmt: skip
+        yield Damage(f"{name}: {'.'.join(map(str, place))} is {shown}", lambda copy, n=name, p=place, v=value: _change(copy / n, p, v), harmless=name == "summary.json" or value is _Missing)  # fmt: skip
 
 
 class _Missing:

@@ -60,17 +60,17 @@ def positive_number(name: str, value: Any) -> float:
     >>> positive_number("cap", -1.0)
     Traceback (most recent call last):
     ...
-    ValueError: cap must be a positive finite number, got -1.0.
+    ValueError: cap must be positive and finite, got -1.0.
     """
     if not (is_number(value) and 0 < float(value) < math.inf):
-        raise ValueError(f"{name} must be a positive finite number, got {shown(value)}.")
+        raise ValueError(f"{name} must be positive and finite, got {shown(value)}.")
     return float(value)
 
 
 def positive_or_infinite(name: str, value: Any) -> float:
     """Refuse what is not a positive number; infinity stands for "unlimited"."""
     if not (is_number(value) and float(value) > 0):
-        raise ValueError(f"{name} must be a positive number, got {shown(value)}.")
+        raise ValueError(f"{name} must be positive, got {shown(value)}.")
     return float(value)
 
 

@@ -61,7 +61,7 @@ class Results:
         if not (directory / SUMMARY).is_file():
             raise FileNotFoundError(f"{directory} does not hold a finished run: there is no {SUMMARY} in it.")
         summary = _read(directory, SUMMARY, lambda path: RunSummary.from_json(_read_json(path)))
-        together, alone = _read(directory, CERTIFICATES, _read_certificates)
+        together, alone = _read(directory, CERTIFICATES, lambda path: _read_certificates(path, summary.confidence))
         performance = _read(directory, PERFORMANCE, _read_data)
         pictures = _read(directory, PICTURES, _read_data) if (directory / PICTURES).is_file() else None
         results = cls(summary, together, alone, performance, pictures)
@@ -106,8 +106,10 @@ def _read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _read_certificates(path: Path) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
+def _read_certificates(path: Path, confidence: float) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
     content = _read_json(path)
+    if content["confidence"] is True or content["confidence"] != confidence:
+        raise ValueError(f"its confidence is not that of {SUMMARY}, {confidence}.")
     together = {name: Certificate.from_dict(each) for name, each in content["together"].items()}
     return together, tuple(Certificate.from_dict(each) for each in content["alone"])
 

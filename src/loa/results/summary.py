@@ -128,7 +128,7 @@ class AlgorithmSummary:
     def from_json(cls, content: Mapping[str, Any]) -> AlgorithmSummary:
         content = decoded(content)
         functionals = {
-            name: Measured(**{**each, "intervals": {key: tuple(ends) for key, ends in each["intervals"].items()}})
+            name: Measured(**{**each, "intervals": {key: tuple(each["intervals"][key]) for key in MEASURES}})
             for name, each in content.items()
             if name not in RESERVED
         }
