@@ -1,7 +1,7 @@
 """Try all faults, print the table, and write it to docs/reliability.md.
 
-    python -m benchmarks.faults            # full size
-    python -m benchmarks.faults --small    # a size that fits into minutes
+python -m benchmarks.faults            # full size
+python -m benchmarks.faults --small    # a size that fits into minutes
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import jax
 
-from . import bad_arguments, damaged_runs, files, killed_runs
+from . import bad_input, damaged_runs, files, killed_runs
+from .bad_input.rows import verdict
 from .counts import Count, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -36,10 +37,10 @@ class Size(NamedTuple):
 FULL, SMALL = Size(100, 2000, 1000, 2000, 1000), Size(4, 200, 100, 200, 60)
 
 
-def bad_input() -> Count:
+def bad_arguments() -> Count:
     """The table of bad arguments."""
-    rows = bad_arguments.rows()
-    lost = [f"{row.name}: {wrong}" for row in rows if (wrong := bad_arguments.verdict(row))]
+    rows = bad_input.rows()
+    lost = [f"{row.name}: {wrong}" for row in rows if (wrong := verdict(row))]
     return Count("bad argument of a public function", "one sentence of loa's own", len(rows), tuple(lost))
 
 
@@ -47,14 +48,19 @@ def damage(run: Path, copy: Path, wrong_values: int) -> Count:
     """Damaged and tampered files of a finished run."""
     kinds = list(damaged_runs.damages(run, wrong_values))
     lost = [f"{kind.name}: {wrong}" for kind in kinds if (wrong := damaged_runs.verdict(kind, run, copy))]
-    return Count("file of a run lost, cut, replaced or edited", "`loa report` says so in one sentence, or reports the same", len(kinds), tuple(lost))  # fmt: skip
+    return Count(
+        "file of a run lost, cut, replaced or edited",
+        "`loa report` says so in one sentence, or reports the same",
+        len(kinds),
+        tuple(lost),
+    )
 
 
 def all_faults(size: Size, seed: int) -> list[Count]:
     generator, folder = random.Random(seed), Path(tempfile.mkdtemp())
     counts = [files.kills_in_writes(size.kills_in_writes, generator), files.full_disks(size.full_disks, generator)]
     counts += files.flipped_bits(size.bits, generator)
-    counts += [bad_input(), killed_runs.killed_runs(size.kills_of_runs, generator, folder)]
+    counts += [bad_arguments(), killed_runs.killed_runs(size.kills_of_runs, generator, folder)]
     counts += [damage(folder / "undisturbed", folder / "damaged", size.wrong_values)]
     if find_spec("benchmarks.faults.lapack"):
         from . import lapack  # pyright: ignore
@@ -69,14 +75,14 @@ def page(counts: list[Count], size: Size, seed: int, seconds: float) -> str:
     return f"""# Reliability
 
 What loa does when something goes wrong: processes are killed, disks are full, bits flip, files are edited, arguments
-make no sense. Each fault is tried many times, and counted. A fault is *survived* if nothing is lost and nothing false is
-believed; what that means for each kind stands in the table.
+make no sense. Each fault is tried many times. It counts as survived if nothing is lost and nothing false is believed;
+the table says what that means for each kind of fault.
 
 {table(counts)}
 
 Made by `python -m benchmarks.faults{"" if size == FULL else " --small"}`, at the {kind} size with seed {seed}, in
 {seconds / 60:.0f} minutes on {os.cpu_count()} cores. The table of bad arguments is in
-`benchmarks/faults/bad_arguments.py`; tests go through it, and through the other faults at a small size.
+`benchmarks/faults/bad_input`; tests go through it, and through the other faults at a small size.
 """
 
 

@@ -19,9 +19,17 @@ LONGEST = 500
 
 FILES = ("summary.json", "certificates.json", "performance.nc")
 CONTENTS = {
-    "empty": b"", "text": b"hello", "list": b"[]", "number": b"3", "null": b"null", "no fields": b"{}", "nan": b"NaN",
-    "deep": b"[" * 100_000, "not text": bytes(range(128, 256)), "zeros": bytes(1000),
-}  # fmt: skip
+    "empty": b"",
+    "text": b"hello",
+    "list": b"[]",
+    "number": b"3",
+    "null": b"null",
+    "no fields": b"{}",
+    "nan": b"NaN",
+    "deep": b"[" * 100_000,
+    "not text": bytes(range(128, 256)),
+    "zeros": bytes(1000),
+}
 WRONG = (None, "text", -1, 1e308, float("nan"), True, [], {}, [None], {"a": None})
 
 
@@ -57,7 +65,9 @@ def damages(run: Path, wrong_values: int, seed: int = 0) -> Iterator[Damage]:
         yield Damage(f"{name} is missing", lambda copy, n=name: (copy / n).unlink())
         yield Damage(f"{name} is a directory", lambda copy, n=name: ((copy / n).unlink(), (copy / n).mkdir()))
         yield Damage(f"{name} is cut", lambda copy, n=name: _cut(copy / n))
-        yield Damage(f"{name} is another file", lambda copy, n=name: shutil.copy(copy / FILES[FILES.index(n) - 1], copy / n))  # fmt: skip
+        yield Damage(
+            f"{name} is another file", lambda copy, n=name: shutil.copy(copy / FILES[FILES.index(n) - 1], copy / n)
+        )
         for kind, content in CONTENTS.items():
             yield Damage(f"{name} is {kind}", lambda copy, n=name, c=content: (copy / n).write_bytes(c))
     yield from _other_variables()
@@ -67,7 +77,11 @@ def damages(run: Path, wrong_values: int, seed: int = 0) -> Iterator[Damage]:
         name, place = generator.choice(places)
         value = generator.choice((*WRONG, _Missing))
         shown = "missing" if value is _Missing else repr(value)
-        yield Damage(f"{name}: {'.'.join(map(str, place))} is {shown}", lambda copy, n=name, p=place, v=value: _change(copy / n, p, v), harmless=name == "summary.json" or value is _Missing)  # fmt: skip
+        yield Damage(
+            f"{name}: {'.'.join(map(str, place))} is {shown}",
+            lambda copy, n=name, p=place, v=value: _change(copy / n, p, v),
+            harmless=name == "summary.json" or value is _Missing,
+        )
 
 
 class _Missing:
@@ -90,8 +104,13 @@ def _other_variables() -> Iterator[Damage]:
     yield Damage("performance.nc without problems", changed(lambda data: data.isel(problem=slice(0))))
     yield Damage("performance.nc of one algorithm", changed(lambda data: data.isel(algorithm=[0])))
     yield Damage("performance.nc with texts", changed(lambda data: data.assign(stopping_time=data["outcome"])))
-    yield Damage("performance.nc with NaN", changed(lambda data: data.assign(gap=data["gap"] * float("nan"))), harmless=True)  # fmt: skip
-    yield Damage("performance.nc transposed", changed(lambda data: data.assign(stopping_time=data["stopping_time"].mean("replicate"))))  # fmt: skip
+    yield Damage(
+        "performance.nc with NaN", changed(lambda data: data.assign(gap=data["gap"] * float("nan"))), harmless=True
+    )
+    yield Damage(
+        "performance.nc transposed",
+        changed(lambda data: data.assign(stopping_time=data["stopping_time"].mean("replicate"))),
+    )
 
 
 def _cut(path: Path) -> None:

@@ -45,7 +45,12 @@ def kills_in_writes(times: int, generator: random.Random) -> Count:
             lost.append(f"kill {number}: {error}")
     both[0].save(path)
     lost += [f"left behind: {each.name}" for each in path.parent.iterdir() if each != path]
-    return Count("SIGKILL in the middle of a write", "the old or the new file is whole, nothing is left behind", times, tuple(lost))  # fmt: skip
+    return Count(
+        "SIGKILL in the middle of a write",
+        "the old or the new file is whole, nothing is left behind",
+        times,
+        tuple(lost),
+    )
 
 
 def full_disks(times: int, generator: random.Random) -> Count:
@@ -59,7 +64,9 @@ def full_disks(times: int, generator: random.Random) -> Count:
         refused = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
         if not refused or Certificate.load(path) != old or len(list(path.parent.iterdir())) > 1:
             lost.append(f"disk {number}, full after {limit} of {size} bytes")
-    return Count("disk full after a random byte", "an OSError, the old file is whole, nothing is left behind", times, tuple(lost))  # fmt: skip
+    return Count(
+        "disk full after a random byte", "an OSError, the old file is whole, nothing is left behind", times, tuple(lost)
+    )
 
 
 def flipped_bits(times: int, generator: random.Random) -> list[Count]:
@@ -73,11 +80,27 @@ def flipped_bits(times: int, generator: random.Random) -> list[Count]:
     checkpoint.save(arrays, {"step": 1})
     cache.save("identity", arrays)
     reads: dict[str, tuple[Path, Callable[[], Any], Callable[[Any], bool]]] = {
-        "saved algorithm": (folder / "algorithm", lambda: loa.load(folder / "algorithm"), lambda found: str(found) == str(algorithm)),  # fmt: skip
-        "certificate": (folder / "certificate", lambda: Certificate.load(folder / "certificate"), lambda found: found == certificate),  # fmt: skip
-        "checkpoint": (checkpoint.path, lambda: checkpoint.load(lambda note: form), lambda found: _same(found[0], arrays)),  # fmt: skip
-        "cache": (folder / "cache" / "identity.cached", lambda: cache.load("identity", form), lambda found: found is None or _same(found, arrays)),  # fmt: skip
-    }  # fmt: skip
+        "saved algorithm": (
+            folder / "algorithm",
+            lambda: loa.load(folder / "algorithm"),
+            lambda found: str(found) == str(algorithm),
+        ),
+        "certificate": (
+            folder / "certificate",
+            lambda: Certificate.load(folder / "certificate"),
+            lambda found: found == certificate,
+        ),
+        "checkpoint": (
+            checkpoint.path,
+            lambda: checkpoint.load(lambda note: form),
+            lambda found: _same(found[0], arrays),
+        ),
+        "cache": (
+            folder / "cache" / "identity.cached",
+            lambda: cache.load("identity", form),
+            lambda found: found is None or _same(found, arrays),
+        ),
+    }
     return [_flips(name, times, generator, *parts) for name, parts in reads.items()]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .counts import Count
 
-OWN_FILE = '''
+OWN_FILE = """
 import jax, jax.numpy as jnp
 
 def sample(key):
@@ -25,7 +25,7 @@ def loss(x, problem):
 start = jnp.ones(3)
 horizon = 50
 sizes = {"prior": 20, "posterior": 40, "validation": 20, "held-out": 40, "test": 20}
-'''
+"""
 """The smallest experiment of a user's own."""
 
 DIFFERENT = ("seconds", "milliseconds", "provenance")
