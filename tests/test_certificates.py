@@ -803,8 +803,8 @@ def test_a_quantile_at_the_cap_says_nothing():
         (lambda: c.certify([1.0], cap=None), "cap must be positive and finite, got None"),  # pyright: ignore
         (lambda: c.certify([1.0, 2.0], cap=2.0, diverged=[True]), "diverged must say for every value"),
         (lambda: c.Certificate.from_json("hello"), "not a certificate, because it is not JSON"),
-        (lambda: c.Draw.of(np.zeros((0, 2)), "prior"), "the prior draw is empty"),
-        (lambda: c.Draw.of(1.0, "prior"), "must be a stack"),
+        (lambda: c.Draw.of(np.zeros((0, 2)), "prior"), "the stack of problems is empty"),
+        (lambda: c.Draw.of(1.0, "prior"), "must be stacked along a leading axis"),
     ],
 )  # fmt: skip
 @pytest.mark.wrong_types

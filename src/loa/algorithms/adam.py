@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 
@@ -49,10 +50,10 @@ class Adam(Algorithm):
     [0.0, 0.1, 0.2, 0.3]
     """
 
-    learning_rate: Float[Array, ...] = eqx.field(converter=jnp.asarray)
-    beta1: Float[Array, ...] = eqx.field(converter=jnp.asarray, default=0.9)
-    beta2: Float[Array, ...] = eqx.field(converter=jnp.asarray, default=0.999)
-    epsilon: Float[Array, ...] = eqx.field(converter=jnp.asarray, default=1e-8)
+    learning_rate: Float[Array, ...] = eqx.field(converter=parameter("learning_rate"))
+    beta1: Float[Array, ...] = eqx.field(converter=parameter("beta1"), default=0.9)
+    beta2: Float[Array, ...] = eqx.field(converter=parameter("beta2"), default=0.999)
+    epsilon: Float[Array, ...] = eqx.field(converter=parameter("epsilon"), default=1e-8)
     stochastic: bool = eqx.field(static=True, default=False)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Moments:

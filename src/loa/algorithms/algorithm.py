@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..problems.arguments import check_type
 from ..problems.oracle import Oracle
 from .weights import as_distribution
 
@@ -78,6 +79,7 @@ class Stack(eqx.Module):
         return jax.tree.leaves(eqx.filter(self.algorithms, eqx.is_array))[0].shape[0]
 
     def __getitem__(self, index: int) -> Algorithm:
+        check_type("the index of a candidate", index, int | np.integer, "a whole number")
         if not -len(self) <= index < len(self):
             raise IndexError(f"candidate {index} of a stack of {len(self)}.")
         own = jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, self.algorithms)
@@ -104,9 +106,12 @@ def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
     >>> len(stack([GradientDescent(0.1), GradientDescent(0.2)], weights=[0.25, 0.75]))
     2
     """
+    check_type("algorithms", algorithms, Iterable, "a list of algorithms")
     algorithms = list(algorithms)
     if not algorithms:
         raise ValueError("a stack needs at least one algorithm.")
+    for algorithm in algorithms:
+        check_type("each of the algorithms", algorithm, Algorithm, "a loa.Algorithm")
     if any(_form(algorithm) != _form(algorithms[0]) for algorithm in algorithms):
         raise ValueError(
             "only algorithms of the same class that differ in nothing but the values of array parameters, of the same "

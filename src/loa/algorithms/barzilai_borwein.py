@@ -8,10 +8,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 from .line_search import dot, inverse
-from .step_size import optional
 
 
 class SpectralStep(NamedTuple):
@@ -47,7 +47,7 @@ class BarzilaiBorwein(Algorithm):
     True
     """
 
-    step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
+    step_size: Float[Array, ...] | None = eqx.field(converter=parameter("step_size", optional=True), default=None)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> SpectralStep:
         gradient = oracle.gradient(x0)

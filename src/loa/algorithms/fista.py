@@ -6,10 +6,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 from .nesterov import Extrapolated, following
-from .step_size import optional, step_size_for
+from .step_size import step_size_for
 
 
 class FISTA(Algorithm):
@@ -39,7 +40,7 @@ class FISTA(Algorithm):
     True
     """
 
-    step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
+    step_size: Float[Array, ...] | None = eqx.field(converter=parameter("step_size", optional=True), default=None)
     restart: bool = eqx.field(static=True, default=True)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Extrapolated:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 
@@ -29,7 +29,7 @@ class GradientDescent(Algorithm):
     [0.0, 0.25, 0.375, 0.4375]
     """
 
-    step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)
+    step_size: Float[Array, ...] = eqx.field(converter=parameter("step_size"))
 
     def init(self, oracle: Oracle, x0: Any) -> Any:
         return x0

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 
@@ -39,8 +39,8 @@ class HeavyBall(Algorithm):
     [0.0, 0.25, 0.5, 0.625]
     """
 
-    step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)
-    momentum: Float[Array, ...] = eqx.field(converter=jnp.asarray)
+    step_size: Float[Array, ...] = eqx.field(converter=parameter("step_size"))
+    momentum: Float[Array, ...] = eqx.field(converter=parameter("momentum"))
 
     def init(self, oracle: Oracle, x0: Any) -> Momentum:
         return Momentum(x0, x0)

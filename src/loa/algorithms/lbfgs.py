@@ -8,6 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Scalar
 
+from ..problems.arguments import is_number, shown
 from ..problems.oracle import Oracle
 from ..problems.problem_class import whole_number
 from .algorithm import Algorithm
@@ -122,8 +123,8 @@ class LBFGS(Algorithm):
 
     def __check_init__(self):
         whole_number("memory", self.memory)
-        if not SUFFICIENT_DECREASE < self.flatness < 1:
-            raise ValueError(f"flatness must be between {SUFFICIENT_DECREASE} and 1, got {self.flatness}.")
+        if not (is_number(self.flatness) and SUFFICIENT_DECREASE < self.flatness < 1):
+            raise ValueError(f"flatness must be between {SUFFICIENT_DECREASE} and 1, got {shown(self.flatness)}.")
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> LBFGSState:
         value, gradient = oracle.value_and_gradient(x0)

@@ -8,9 +8,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
-from .step_size import optional, step_size_for
+from .step_size import step_size_for
 
 
 class Extrapolated(NamedTuple):
@@ -68,8 +69,8 @@ class NesterovAcceleratedGradient(Algorithm):
     [0.0, 0.25, 0.4375, 0.515625]
     """
 
-    step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
-    momentum: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
+    step_size: Float[Array, ...] | None = eqx.field(converter=parameter("step_size", optional=True), default=None)
+    momentum: Float[Array, ...] | None = eqx.field(converter=parameter("momentum", optional=True), default=None)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Extrapolated:
         return Extrapolated.at(x0, oracle)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import equinox as eqx
 from jaxtyping import Array, Float, Key
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
-from .step_size import optional, step_size_for
+from .step_size import step_size_for
 
 
 class ProximalGradient(Algorithm):
@@ -28,7 +29,7 @@ class ProximalGradient(Algorithm):
     True
     """
 
-    step_size: Float[Array, ...] | None = eqx.field(converter=optional, default=None)
+    step_size: Float[Array, ...] | None = eqx.field(converter=parameter("step_size", optional=True), default=None)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Float[Array, ...]:
         return x0

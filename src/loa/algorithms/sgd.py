@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from ..problems.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 
@@ -25,7 +25,7 @@ class SGD(Algorithm):
     Reference: Robbins and Monro, *A stochastic approximation method*, 1951.
     """
 
-    step_size: Float[Array, ...] = eqx.field(converter=jnp.asarray)
+    step_size: Float[Array, ...] = eqx.field(converter=parameter("step_size"))
 
     def init(self, oracle: Oracle, x0: Any) -> Any:
         return x0

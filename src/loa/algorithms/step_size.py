@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Scalar
 
 from ..problems.oracle import Oracle
-
-
-def optional(parameter: Any) -> Float[Array, ...] | None:
-    """A parameter as an array, or None for the default."""
-    return None if parameter is None else jnp.asarray(parameter)
 
 
 def step_size_for(oracle: Oracle, step_size: Float[Array, ...] | None, x: Float[Array, ...]) -> Scalar:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from ..problems.arguments import array_of_numbers
+
 
 def as_distribution(weights: Any, size: int | None = None, name: str = "weights") -> Float[np.ndarray, " candidate"]:
     """Check that weights are probabilities, and normalize them to the last digit.
@@ -22,7 +24,7 @@ def as_distribution(weights: Any, size: int | None = None, name: str = "weights"
     >>> as_distribution([0.25, 0.75])
     array([0.25, 0.75])
     """
-    weights = np.asarray(weights, float)
+    weights = array_of_numbers(name, weights).astype(float)
     if weights.ndim != 1 or weights.size == 0 or weights.size != (weights.size if size is None else size):
         expected = "one probability per candidate" if size is None else f"{size} probabilities, one per candidate"
         raise ValueError(f"{name} must be {expected}, got an array of shape {weights.shape}.")

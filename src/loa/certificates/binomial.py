@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..problems.arguments import any_number, array_of_numbers
 from ..statistics.proportions import lower_limit, upper_limit
 from .inputs import Array, check_fraction, check_whole, finite_or_infinite
 from .rounding import plain
@@ -75,9 +76,7 @@ def tail_bound(values: Any, threshold: float, delta: float) -> float:
     0.0466
     """
     values = one_per_problem(values)
-    if np.isnan(threshold):
-        raise ValueError("threshold must be a number, got NaN.")
-    return clopper_pearson_upper(int((values > threshold).sum()), values.size, delta)
+    return clopper_pearson_upper(int((values > any_number("threshold", threshold)).sum()), values.size, delta)
 
 
 def quantile_bound(values: Any, level: float, delta: float) -> float:
@@ -124,7 +123,7 @@ def one_per_problem(values: Any) -> Array:
 
 def _counts(successes: Any, trials: Any) -> tuple[Array, Array]:
     check_whole("trials", trials)
-    successes, trials = np.asarray(successes, float), np.asarray(trials, float)
+    successes, trials = array_of_numbers("successes", successes), np.asarray(trials, float)
     if not ((successes >= 0) & (successes <= trials) & (successes == np.floor(successes))).all():
         raise ValueError(f"successes must be whole numbers from 0 to trials, got {successes} of {trials}.")
     return successes, trials

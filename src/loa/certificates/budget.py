@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ..problems.arguments import check_type, positive_number
 from .certificate import Certificate
 from .inputs import failure_probability
 from .rounding import percent_down, percent_exact
@@ -38,11 +39,10 @@ class Budget:
 
     def __init__(self, confidence: float, parts: Mapping[str, float]):
         self._delta = failure_probability(confidence)
+        check_type("parts", parts, Mapping, "proportions by name, such as {'stopping_time': 1}")
         if not parts:
             raise ValueError("a budget needs at least one name to spend it on.")
-        for name, part in parts.items():
-            if not 0 < part < float("inf"):
-                raise ValueError(f"the part of {name!r} must be positive and finite, got {part}.")
+        parts = {name: positive_number(f"the part of {name!r}", part) for name, part in parts.items()}
         total = sum(parts.values())
         self._confidence = float(confidence)
         self._shares = {name: self._delta * part / total for name, part in parts.items()}
@@ -65,7 +65,7 @@ class Budget:
 
     def spend(self, name: str) -> float:
         """The confidence of the one certificate of this name."""
-        if name not in self._shares:
+        if not isinstance(name, str) or name not in self._shares:
             raise OverspentError(
                 f"{name!r} is not in the budget, which was declared for {', '.join(self._shares)}: declare everything "
                 "that is reported together."
@@ -87,7 +87,7 @@ class Budget:
         With 90% confidence, all of the following hold together:
         - The algorithm needs at most 64.19 iterations on average on new problems drawn like these 100.
         """
-        certificates = list(certificates)
+        certificates = _checked(certificates)
         used = sum(failure_probability(certificate.confidence) for certificate in certificates)
         if used > self._delta * (1 + 1e-9) + 1e-14:
             raise OverspentError(
@@ -118,4 +118,15 @@ def joint_confidence(certificates: Iterable[Certificate]) -> float:
     >>> joint_confidence([certify([1.0], cap=2.0, confidence=0.95), certify([1.0], cap=2.0, confidence=0.99)])
     0.94
     """
-    return max(0.0, round(1 - sum(failure_probability(certificate.confidence) for certificate in certificates), 12))
+    return max(
+        0.0, round(1 - sum(failure_probability(certificate.confidence) for certificate in _checked(certificates)), 12)
+    )
+
+
+def _checked(certificates: Any) -> list[Certificate]:
+    """Refuse what is not a list of certificates."""
+    check_type("certificates", certificates, Iterable, "a list of certificates")
+    found = list(certificates)
+    for each in found:
+        check_type("each of the certificates", each, Certificate, "a loa.certificates.Certificate")
+    return found

@@ -10,6 +10,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from ..problems.arguments import any_number, as_path, check_type
 from ..storage.files import write_whole
 from ..storage.plain_json import decoded, encoded
 from .possible import check_possible
@@ -119,6 +120,7 @@ class Certificate:
             raise ValueError(
                 f"only the certificate of a distribution has a share for every value, not that of a {self.measure}."
             )
+        value = any_number("value", value)
         return max((share for at_most, share in self.band if at_most <= value), default=0.0)
 
     def verify(self, values: Any, *, error_rate: float = 0.01) -> Verdict:
@@ -161,9 +163,10 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """The inverse of `to_json`, which refuses a text that was edited."""
+        check_type("the text of a certificate", text, str | bytes, "JSON")
         try:
             content = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this is not a certificate, because it is not JSON: {error}.") from error
         return cls.from_dict(content)
 
@@ -193,7 +196,10 @@ class Certificate:
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Read a certificate that was saved."""
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        try:
+            return cls.from_json(as_path("path", path).read_bytes())
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"there is no certificate {path}.") from error
 
 
 def _frozen(value: Any) -> Any:

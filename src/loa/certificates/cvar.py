@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..problems.arguments import any_number
 from ..statistics.quantiles import quantile
 from .betting import betting_bound
 from .binomial import one_per_problem
@@ -49,7 +50,7 @@ def beyond_threshold(values: Any, threshold: float, cap: float) -> Array:
     """
     values = one_per_problem(values)
     shares_of_cap(values, cap)
-    if not 0 <= threshold < cap:
+    if not 0 <= any_number("threshold", threshold) < cap:
         raise ValueError(f"threshold must lie in [0, cap) = [0, {cap:.6g}), got {threshold}.")
     return np.minimum(np.maximum(values.astype(float) - threshold, 0.0), cap - threshold)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..problems.arguments import array_of_numbers, check_type
 from ..trajectory.evaluation import Performance
 from .certificate import Certificate
 from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal
@@ -49,6 +50,7 @@ def certify(
     >>> round(certificate.bound, 1)
     204.6
     """
+    check_type("functional", functional, str | Goal | None, "the name of a functional, or a goal")
     if isinstance(values, Performance):
         if diverged is not None:
             raise ValueError("an evaluation knows which runs diverged: leave out diverged.")
@@ -56,7 +58,7 @@ def certify(
     if isinstance(functional, Goal):
         raise ValueError("a goal certifies numbers by its own method, goal.certify(values, confidence).")
     goal = Mean(functional or "performance", cap, unit)  # pyright: ignore[reportArgumentType] (refuses None)
-    values = np.asarray(values) if diverged is None else _diverged_at_cap(values, diverged, goal.cap)
+    values = array_of_numbers("values", values) if diverged is None else _diverged_at_cap(values, diverged, goal.cap)
     certificate = _mean(goal, values, confidence, prior_values)
     if values.dtype != bool:
         warn_of_truncation(values, goal.cap, depth=1)
@@ -114,8 +116,7 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
 
 def _diverged_at_cap(values: Any, diverged: Any, cap: float) -> np.ndarray:
     """Values with the cap in place of those whose runs diverged."""
-    values = np.asarray(values)
-    values = values if values.dtype == bool or np.issubdtype(values.dtype, np.floating) else values.astype(float)
+    values = array_of_numbers("values", values)
     if np.shape(diverged) != values.shape:
         raise ValueError(
             f"diverged must say for every value whether its run diverged, but it has the shape {np.shape(diverged)} "

@@ -9,6 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from ..problems.arguments import check_type, shown
+from ..problems.problem_class import count_problems
 from ..problems.role import Role
 
 ROLES = {role.text: role.purpose for role in (Role.prior, Role.validation, Role.posterior, Role.held_out, Role.test)}
@@ -42,8 +44,8 @@ class Draw:
     finite: bool = False
 
     def __post_init__(self):
-        if self.role not in ROLES:
-            raise ValueError(f"role must be one of {', '.join(ROLES)}, got {self.role!r}.")
+        if not (isinstance(self.role, str) and self.role in ROLES):
+            raise ValueError(f"role must be one of {', '.join(ROLES)}, got {shown(self.role)}.")
 
     @classmethod
     def of(cls, problems: Any, role: str, *, finite: bool = False) -> Draw:
@@ -52,12 +54,8 @@ class Draw:
         >>> Draw.of(np.arange(6.0).reshape(3, 2), "held-out")
         Draw(held-out, 3 problems, de7d328fc70b)
         """
+        count_problems(problems)
         leaves = _leaves(problems)
-        lengths = {leaf.shape[:1] for leaf in leaves}
-        if len(lengths) != 1 or lengths == {()}:
-            raise ValueError("problems must be a stack: arrays with a common leading axis.")
-        if lengths == {(0,)}:
-            raise ValueError(f"the {role} draw is empty.")
         fingerprints = tuple(_fingerprint(leaves, index) for index in range(len(leaves[0])))
         copies = len(fingerprints) - len(set(fingerprints))
         if copies and not finite:
@@ -90,6 +88,8 @@ def check_disjoint(*draws: Draw) -> None:
     ...
     loa.certificates.draws.OverlapError: 2 problems are both in the posterior draw ...
     """
+    for draw in draws:
+        check_type("a draw", draw, Draw, "made by loa.certificates.Draw.of(problems, role)")
     for index, first in enumerate(draws):
         for second in draws[:index]:
             if first.role == second.role or {first.role, second.role} <= MAY_SHARE:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..problems.arguments import check_type, is_number, shown
 from .certificate import Certificate
 from .inputs import Array, failure_probability, fingerprint
 
@@ -46,6 +47,9 @@ class Goal(ABC):
 
     functional: str
     measure: ClassVar[str]
+
+    def __post_init__(self):
+        check_type("functional", self.functional, str, "the name of a functional")
 
     @abstractmethod
     def find(self, values: Any, delta: float) -> Found:
@@ -149,8 +153,8 @@ def checked_mass(prior_mass: float | None) -> float:
     """π(h) in (0, 1], or one where there was no choice."""
     if prior_mass is None:
         return 1.0
-    if not 0 < prior_mass <= 1:
+    if not (is_number(prior_mass) and 0 < prior_mass <= 1):
         raise ValueError(
-            f"prior_mass must lie in (0, 1], got {prior_mass}: a candidate without prior mass has no bound."
+            f"prior_mass must lie in (0, 1], got {shown(prior_mass)}: a candidate without prior mass has no bound."
         )
     return float(prior_mass)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..problems.arguments import any_number, array_of_numbers, positive_number
 from ..statistics.quantiles import beyond_quantile, quantile
 from .betting import betting_bound
 from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem, quantile_bound, tail_bound
@@ -24,7 +25,6 @@ from .goal import Found, Goal
 from .inputs import (
     Array,
     check_fraction,
-    check_positive,
     per_problem,
     shares_of_cap,
     warn_of_truncation,
@@ -45,10 +45,11 @@ class Mean(Goal):
     measure: ClassVar[str] = "mean"
 
     def __post_init__(self):
-        check_positive("cap", self.cap)
+        super().__post_init__()
+        positive_number("cap", self.cap)
 
     def find(self, values: Any, delta: float, prior_values: Any = None) -> Found:
-        values = np.asarray(values)
+        values = array_of_numbers("values", values)
         if values.dtype == bool and self.cap == 1 and values.ndim <= 2 and values.size == len(values) > 0:
             kind, bound = "clopper-pearson", clopper_pearson_upper(int(values.sum()), values.size, delta)
         else:
@@ -104,7 +105,9 @@ these 1000.
     measure: ClassVar[str] = "tail"
 
     def __post_init__(self):
-        if self.cap is not None and not self.threshold < check_positive("cap", self.cap):
+        super().__post_init__()
+        any_number("threshold", self.threshold)
+        if self.cap is not None and not self.threshold < positive_number("cap", self.cap):
             raise ValueError(
                 f"threshold must lie below the cap {number_exact(self.cap)}, got {self.threshold}: values are cut off "
                 "at the cap, so that none is seen to be larger."
@@ -139,6 +142,7 @@ these 1000.
     measure: ClassVar[str] = "quantile"
 
     def __post_init__(self):
+        super().__post_init__()
         check_fraction("level", self.level)
         _checked_cap(self.cap)
 
@@ -167,8 +171,9 @@ drawn like these 1000.
     measure: ClassVar[str] = "cvar"
 
     def __post_init__(self):
+        super().__post_init__()
         check_fraction("level", self.level)
-        if not 0 <= self.threshold < check_positive("cap", self.cap):
+        if not 0 <= any_number("threshold", self.threshold) < positive_number("cap", self.cap):
             raise ValueError(f"threshold must lie in [0, cap) = [0, {self.cap:.6g}), got {self.threshold}.")
 
     def find(self, values: Any, delta: float) -> Found:
@@ -201,6 +206,7 @@ at most 998 on at least 99% of new problems drawn like these 1000, all simultane
     measure: ClassVar[str] = "distribution"
 
     def __post_init__(self):
+        super().__post_init__()
         _checked_cap(self.cap)
 
     def find(self, values: Any, delta: float) -> Found:
@@ -216,7 +222,7 @@ at most 998 on at least 99% of new problems drawn like these 1000, all simultane
 def _checked_cap(cap: float | None) -> None:
     """Refuse what is neither a cap nor the declaration that there is none."""
     if cap is not None:
-        check_positive("cap", cap)
+        positive_number("cap", cap)
 
 
 def _up_to(values: Any, cap: float | None) -> Array:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.weights import as_distribution
+from ..problems.arguments import array_of_numbers, is_number, positive_number, shown
 from ..problems.problem_class import whole_number
 from ..statistics.proportions import check_fraction as check_fraction
-from .rounding import number_exact, percent_up
+from .rounding import number_exact, percent_up, plain
 
 Array = np.ndarray
 
@@ -29,16 +29,17 @@ def failure_probability(confidence: float) -> float:
     >>> failure_probability(0.95)
     0.05
     """
-    if not (isinstance(confidence, Real) and 0 < confidence < 1):
-        raise ValueError(f"confidence must lie strictly between 0 and 1 (such as 0.95), got {confidence}.")
+    if not (is_number(confidence) and 0 < confidence < 1):
+        raise ValueError(f"confidence must lie strictly between 0 and 1 (such as 0.95), got {shown(confidence)}.")
     return float(np.round(1 - confidence, 15))
 
 
-def check_positive(name: str, number: Any) -> Any:
+def check_positive(name: str, numbers: Any) -> Any:
     """Refuse what is not a positive finite number (or an array of them)."""
-    if number is None or not np.all(np.isfinite(number) & (np.asarray(number) > 0)):
-        raise ValueError(f"{name} must be positive and finite, got {number}.")
-    return number
+    array = array_of_numbers(name, numbers)
+    if array.dtype == bool or not np.all(np.isfinite(array) & (array > 0)):
+        raise ValueError(f"{name} must be positive and finite, got {shown(numbers)}.")
+    return numbers
 
 
 def check_whole(name: str, number: Any) -> Any:
@@ -50,11 +51,14 @@ def check_whole(name: str, number: Any) -> Any:
 
 def check_kl(kl: Any) -> Any:
     """Refuse a divergence that no posterior can have, or that makes every bound vacuous."""
+    kl = array_of_numbers("kl", kl)
     if np.any(np.isnan(kl)) or np.any(np.asarray(kl) < 0):
-        raise ValueError(f"kl must not be negative or NaN, got {kl}: it is the divergence of posterior from prior.")
+        raise ValueError(
+            f"kl must not be negative or NaN, got {shown(kl)}: it is the divergence of posterior from prior."
+        )
     if np.any(np.isinf(kl)):
         raise ValueError("kl is infinite: the posterior puts mass where the prior has none, so nothing is certified.")
-    return kl
+    return plain(kl)
 
 
 def per_problem(values: Any, cap: float) -> Array:
@@ -86,7 +90,7 @@ def shares_of_cap(values: Any, cap: float) -> Array:
 
     The comparison is made in the precision of the values, so that a cap that was applied in float32 is respected.
     """
-    check_positive("cap", cap)
+    positive_number("cap", cap)
     values = finite_or_infinite(values)
     if (values < 0).any():
         raise ValueError(
@@ -103,9 +107,8 @@ def shares_of_cap(values: Any, cap: float) -> Array:
 
 def finite_or_infinite(values: Any) -> Array:
     """As a floating-point array that is not empty and has no NaN."""
-    values = np.asarray(values)
-    if not np.issubdtype(values.dtype, np.floating):
-        values = values.astype(float)
+    values = array_of_numbers("values", values)
+    values = values.astype(float) if values.dtype == bool else values
     if values.size == 0:
         raise ValueError("values are empty: a certificate needs at least one problem.")
     if np.isnan(values).any():
@@ -122,7 +125,7 @@ def warn_of_truncation(values: Any, cap: float | None, depth: int) -> None:
     Truncated values have a heap at their maximum: at least 3% of them share it, and no other value is half as common.
     `depth` is the number of calls between the user and this one.
     """
-    values = np.asarray(values)
+    values = array_of_numbers("values", values)
     if values.size == 0 or np.isnan(values.astype(float)).any():
         return
     distinct, counts = np.unique(values, return_counts=True)

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .inputs import check_fraction, check_positive, check_whole
+from ..problems.arguments import check_type, positive_number
+from ..problems.problem_class import whole_number
+from .inputs import check_fraction
 
 
 class Choice(NamedTuple):
@@ -40,6 +42,7 @@ def best_on_grid(bound: Callable[[float, float], float], grid: Sequence[float], 
     (305.5, 0.2)
     """
     check_fraction("delta", delta)
+    check_type("grid", None if isinstance(grid, str) else grid, Sequence, "a sequence of values of λ")
     if len(grid) == 0 or len(set(grid)) < len(grid):
         raise ValueError("the grid of λ must hold at least one value, and none twice.")
     return min(Choice(bound(float(lam), delta / len(grid)), float(lam)) for lam in grid)
@@ -78,7 +81,5 @@ def geometric_grid(low: float, high: float, count: int) -> tuple[float, ...]:
     >>> geometric_grid(0.1, 10.0, 3)
     (0.1, 1.0, 10.0)
     """
-    check_positive("low", low)
-    check_positive("high", high)
-    check_whole("count", count)
+    low, high, count = positive_number("low", low), positive_number("high", high), whole_number("count", count)
     return tuple(float(lam) for lam in np.geomspace(low, high, count))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..problems.arguments import array_of_numbers, shown
 from .inputs import Array, check_fraction, check_kl, check_positive, check_whole
 from .rounding import plain, round_up
 
@@ -40,7 +41,7 @@ def kl_bound(empirical: Any, kl: Any, num_problems: Any, delta: float, cap: floa
     """
     check_positive("cap", cap)
     check_whole("num_problems", num_problems)
-    empirical = np.asarray(empirical, float)
+    empirical = array_of_numbers("empirical", empirical)
     if not ((empirical >= 0) & (empirical <= cap)).all():
         raise ValueError(f"empirical must lie between 0 and the cap {cap:.6g}, got {empirical}.")
     complexity = check_kl(kl) + np.log(2 * np.sqrt(num_problems) / check_fraction("delta", delta))
@@ -72,7 +73,11 @@ def kl_inverse(p: Any, divergence: Any) -> Any:
     >>> round(kl_inverse(0.0, -np.log(0.9)), 6)
     0.1
     """
-    p, divergence = np.broadcast_arrays(np.asarray(p, float), np.asarray(divergence, float))
+    p, divergence = np.broadcast_arrays(array_of_numbers("p", p), array_of_numbers("divergence", divergence))
+    if not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(f"p must be a probability, got {shown(p)}.")
+    if not (divergence >= 0).all():
+        raise ValueError(f"divergence must be a number that is not negative, got {shown(divergence)}.")
     allowed = divergence * (1 + 1e-12) + 1e-15
     low: Array = p.copy()
     high: Array = np.ones_like(p)

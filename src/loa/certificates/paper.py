@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..problems.arguments import array_of_numbers
 from .inputs import check_fraction, check_kl, check_positive, check_whole
 from .rounding import round_up
 
@@ -85,7 +86,7 @@ def catoni_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: fl
     >>> round(catoni_bound(0.01, kl=2.0, num_problems=1000, lam=1000.0, delta=0.05), 4)
     0.0235
     """
-    empirical = np.asarray(empirical, float)
+    empirical = array_of_numbers("empirical", empirical)
     if not ((empirical >= 0) & (empirical <= 1)).all():
         raise ValueError(f"empirical must be a probability, got {empirical}.")
     check_whole("num_problems", num_problems)
@@ -145,7 +146,7 @@ def catoni_lambda(empirical: float, kl: float, num_problems: int, delta: float) 
 
 
 def _hoeffding(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: float, cap: float, constant: float) -> Any:
-    empirical = np.asarray(empirical, float)
+    empirical = array_of_numbers("empirical", empirical)
     check_positive("cap", cap)
     check_positive("lam", lam)
     check_whole("num_problems", num_problems)

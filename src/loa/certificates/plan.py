@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.weights import as_distribution
+from ..problems.arguments import check_type, shown
+from ..problems.problem_class import whole_number
 from .budget import Budget
 from .certificate import Certificate
-from .draws import Draw, check_disjoint
+from .draws import ROLES, Draw, check_disjoint
 from .goal import Goal, with_compared_draws
 from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better
@@ -60,6 +62,7 @@ class Plan:
 
     def __post_init__(self):
         failure_probability(self.confidence)
+        self._check_types()
         names = [*self.goals, *self.posterior_goals]
         if not names or len(set(names)) < len(names):
             raise ValueError("a plan needs at least one goal, each under a name of its own.")
@@ -72,6 +75,19 @@ class Plan:
             self._check_size(draw)
         for field in ("goals", "posterior_goals", "parts", "sizes"):
             object.__setattr__(self, field, _Frozen(getattr(self, field)))
+
+    def _check_types(self) -> None:
+        for field in ("goals", "posterior_goals", "parts", "sizes"):
+            check_type(field, getattr(self, field), Mapping, "a dict by name")
+        for field in ("draws", "later_draws"):
+            check_type(field, getattr(self, field), tuple | list, "a tuple of draws")
+        for field, kind in (("goals", Goal), ("posterior_goals", PosteriorGoal)):
+            for goal in getattr(self, field).values():
+                check_type(f"each of the {field}", goal, kind, f"an instance of a loa.certificates.{kind.__name__}")
+        for role, size in self.sizes.items():
+            if role not in ROLES:
+                raise ValueError(f"sizes are those of draws in the roles {', '.join(ROLES)}, got {shown(role)}.")
+            whole_number(f"the size of the {role} draw", size)
 
     @property
     def all_draws(self) -> tuple[Draw, ...]:
@@ -191,6 +207,8 @@ class Plan:
         self, goals: Mapping[str, Any], values: Mapping[str, Any], draw: Draw, role: str, budget: Budget | None
     ) -> tuple[Callable[[str], float], dict[str, str]]:
         """Check that the draw and the values are what the goals need."""
+        check_type("draw", draw, Draw, "made by loa.certificates.Draw.of(problems, role)")
+        check_type("values", values, Mapping, "a dict of values by functional")
         if draw.role != role:
             raise ValueError(f"these goals are certified on a {role} draw, got one with the role {draw.role}.")
         known = self if draw in self.all_draws else self.with_draw(draw)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.weights import as_distribution
+from ..problems.arguments import shown
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -91,5 +92,5 @@ def _is_number(value: Any) -> bool:
 def _require(fulfilled: bool, name: str, admissible: str, certificate: Certificate) -> None:
     if not fulfilled:
         raise ValueError(
-            f"no certificate has this {name}: {name} must be {admissible}, got {getattr(certificate, name)!r}."
+            f"no certificate has this {name}: {name} must be {admissible}, got {shown(getattr(certificate, name))}."
         )

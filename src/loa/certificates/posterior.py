@@ -10,10 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import special
 
+from ..problems.arguments import array_of_numbers, positive_number
 from .certificate import Certificate
 from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
-from .inputs import check_fraction, check_positive, failure_probability, fingerprint, one_per_candidate, per_candidate
+from .inputs import check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .lambda_grid import best_on_grid
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
@@ -96,9 +97,9 @@ class PosteriorMean(PosteriorGoal):
     unit: str = ""
 
     def __post_init__(self):
-        check_positive("cap", self.cap)
-        for lam in np.ravel(self.lam):
-            check_fraction("lam", float(lam))
+        positive_number("cap", self.cap)
+        for lam in self.lam if isinstance(self.lam, tuple | list) else np.ravel(self.lam):
+            check_fraction("lam", lam)
 
     def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         if isinstance(self.lam, tuple):
@@ -151,7 +152,9 @@ def certify_posterior(
     >>> round(certify_posterior(values, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=0.3).bound, 1)
     213.4
     """
-    fixed: Lambda = lam if isinstance(lam, (int, float)) else tuple(float(each) for each in np.atleast_1d(lam))
+    fixed: Lambda = (
+        lam if isinstance(lam, (int, float)) else tuple(np.atleast_1d(array_of_numbers("lam", lam)).tolist())
+    )
     goal = PosteriorMean(functional, cap, fixed, lam_origin, unit)
     return goal.certify(values, posterior, prior, confidence, draws=draws)
 

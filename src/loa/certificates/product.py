@@ -23,7 +23,8 @@ import numpy as np
 from scipy import special
 
 from ..algorithms.weights import as_distribution
-from .inputs import Array, check_fraction, check_kl, check_whole, one_per_candidate, per_candidate
+from ..problems.problem_class import whole_number
+from .inputs import Array, check_fraction, check_kl, one_per_candidate, per_candidate
 from .lambda_grid import Choice, best_on_grid
 from .rounding import round_up
 
@@ -158,7 +159,7 @@ def choose_lambda(values: Any, kl: float, num_problems: int, delta: float, cap: 
     count = shares.shape[1]
     weights = one_per_candidate("weights", np.full(count, 1 / count) if weights is None else weights, shares)
     check_kl(kl)
-    check_whole("num_problems", num_problems)
+    whole_number("num_problems", num_problems)
     check_fraction("delta", delta)
 
     def bound(log_odds: float) -> float:

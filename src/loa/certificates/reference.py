@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..problems.arguments import positive_number
 from .certificate import Certificate
 from .inputs import Array, check_positive, one_per_candidate, per_candidate
 from .lambda_grid import geometric_grid
@@ -51,7 +52,7 @@ average on new problems drawn like these 1000.
     unit: str = ""
 
     def __post_init__(self):
-        check_positive("cap", self.cap)
+        positive_number("cap", self.cap)
         if self.lam is not None:
             check_positive("lam", self.lam)
 
@@ -117,7 +118,7 @@ class KLMean(PosteriorGoal):
     unit: str = ""
 
     def __post_init__(self):
-        check_positive("cap", self.cap)
+        positive_number("cap", self.cap)
 
     def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         shares = _averages(values, posterior, self.cap)

@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ..problems.arguments import any_number, array_of_numbers, check_type, shown
+from ..problems.problem_class import whole_number
 from .anytime import DEFAULT_GRID, log_products, mean_from_products
 from .certificate import Certificate
 from .draws import Draw, OverlapError, check_disjoint
 from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal, with_compared_draws
-from .inputs import check_positive, check_whole, failure_probability
+from .inputs import check_positive, failure_probability
 
 
 class AnytimeCertificate:
@@ -36,12 +38,15 @@ class AnytimeCertificate:
     """
 
     def __init__(self, goal: Goal, confidence: float = 0.95, *, used: Iterable[Draw] = ()):
+        check_type("goal", goal, Goal, "a goal such as Mean('stopping_time', cap=500.0)")
+        check_type("used", used, Iterable, "a list of draws")
         self.goal, self.confidence = goal, confidence
         self._delta = failure_probability(confidence)
         self._values: list[np.ndarray] = []
         self._sums, self._total, self.n = np.zeros(len(DEFAULT_GRID)), 0.0, 0
         self._upper = 1.0
         self._used, self._drawn = tuple(used), Draw("held-out", ())
+        check_disjoint(*self._used)
 
     def add(self, values: Any, problems: Any = None, *, finite: bool = False) -> None:
         """Add the values on one more batch of problems, all of them, in the order in which they were drawn.
@@ -51,7 +56,7 @@ class AnytimeCertificate:
             problems: the stack of problems; if given, none of them may have been used before.
             finite: as in `Draw`.
         """
-        values = np.asarray(values)
+        values = array_of_numbers("values", values)
         shares = self.goal.shares(values)
         if problems is not None:
             self._take_in(Draw.of(problems, "held-out", finite=finite), len(shares))
@@ -155,10 +160,15 @@ def certify_until(
     if within is None and reaching is None:
         raise ValueError("say when to stop: within=0.05 for a bound at most 5% above the sample, or reaching=….")
     check_positive("within", 1.0 if within is None else within)
-    check_whole("largest", largest)
+    whole_number("largest", largest)
+    any_number("reaching", 0.0 if reaching is None else reaching)
+    check_type("batches", batches, Iterable, "an iterable of pairs (problems, values)")
     growing = AnytimeCertificate(goal, confidence, used=used)
     report = progress if callable(progress) else print if progress else lambda _: None
-    for problems, values in batches:
+    for batch in batches:
+        if not (isinstance(batch, tuple | list) and len(batch) == 2):
+            raise TypeError(f"batches must consist of pairs (problems, values), got {shown(batch)}.")
+        problems, values = batch
         growing.add(values, problems, finite=finite)
         report(growing)
         tight = within is not None and growing.is_within(within)

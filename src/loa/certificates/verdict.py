@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..problems.arguments import array_of_numbers
 from ..statistics.quantiles import beyond_quantile, quantile
 from .betting import betting_bound, lower_betting_bound
 from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem
@@ -61,7 +62,7 @@ true certificate at most 1% of the time.
 def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
     """Bound the same measure from the other side on fresh values; the certificate fails if the bounds cross."""
     check_fraction("error_rate", error_rate)
-    values = np.asarray(values)
+    values = array_of_numbers("values", values)
     if certificate.data and fingerprint(values) == certificate.data:
         raise ValueError("these are the values that the certificate was made from: verify it on fresh problems.")
     if certificate.posterior is not None and values.ndim == 2:

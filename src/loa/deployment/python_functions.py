@@ -10,8 +10,10 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..algorithms.algorithm import Algorithm
+from ..problems.arguments import check_type
 from ..problems.oracle import Oracle
-from ..problems.problem_class import MissingOracle, ProblemClass
+from ..problems.problem_class import MissingOracle, ProblemClass, check_key
 
 Carry = TypeVar("Carry")
 
@@ -39,6 +41,13 @@ class Outside(ProblemClass):
             f"a function from outside of loa has no {what}: use an algorithm that does not need it, such as one with "
             "a fixed step size."
         )
+
+
+def check_deployed(algorithm: Any, key: Any) -> None:
+    """Refuse what is not one algorithm, and a key that is none."""
+    check_type("algorithm", algorithm, Algorithm, "one loa.Algorithm (of a stack, take stack[k])")
+    if key is not None:
+        check_key(key)
 
 
 class NoProblem:

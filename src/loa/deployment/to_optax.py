@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..trajectory.kernels import in_precision
-from .python_functions import NoProblem, Outside, OutsideOracle
+from .python_functions import NoProblem, Outside, OutsideOracle, check_deployed
 
 if TYPE_CHECKING:
     import optax
@@ -56,6 +56,7 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
     >>> bool(loss(x) < 1e-5)
     True
     """
+    check_deployed(algorithm, key)
     import optax
 
     def begin(seen: Callable[[Any], Outside], x: Float[Array, " d"]) -> Any:

@@ -13,8 +13,10 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.arguments import any_number
+from ..problems.problem_class import whole_number
 from ..trajectory.kernels import in_precision
-from .python_functions import EagerOracle, NoProblem, Outside, concrete
+from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -51,6 +53,8 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
     array([1., 1.])
     """
 
+    check_deployed(algorithm, key)
+
     def method(
         fun: Callable[..., float],
         x0: Any,
@@ -69,8 +73,9 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
         _check(type(algorithm).__name__, bounds, constraints, options)
         with jax.enable_x64(True):
             functions = _Functions(fun, jac, args)
-            steps = 200 * np.size(x0) if maxiter is None else int(maxiter)
+            steps = 200 * np.size(x0) if maxiter is None else whole_number("maxiter", maxiter, least=0)
             tolerance = next(each for each in (gtol, tol, 1e-5) if each is not None)
+            any_number("gtol", tolerance)
             found = _minimize(algorithm, functions, x0, steps, tolerance, callback, key)
         if disp:
             print(f"{found.message} Loss {found.fun:.6g} after {found.nit} steps, {found.nfev} values.")

@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..trajectory.kernels import in_precision
-from .python_functions import EagerOracle, NoProblem, Outside, concrete
+from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer  # pyright: ignore[reportMissingImports]
@@ -39,6 +39,8 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
         import torch  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise ImportError("loa.torch_optimizer needs PyTorch: pip install 'loa[torch]'.") from None
+
+    check_deployed(algorithm, key)
 
     class TorchOptimizer(torch.optim.Optimizer):
         """The algorithm on the parameters of a model."""

@@ -37,7 +37,7 @@ def get(name: str) -> Experiment:
     Returns:
         An `Experiment`, with `problem_class`, `criterion`, `horizon`, `baselines` and `sizes`.
     """
-    if name not in DESCRIPTIONS:
+    if not isinstance(name, str) or name not in DESCRIPTIONS:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(DESCRIPTIONS)}.")
     import jax
 

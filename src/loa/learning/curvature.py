@@ -12,7 +12,9 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.problem_class import ProblemClass
+from ..problems.arguments import check_type
+from ..problems.problem_class import ProblemClass, whole_number
+from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import trajectories
 
 LARGEST = 3000
@@ -52,8 +54,11 @@ def average_curvature(
     >>> bool(np.allclose(matrix, np.diag(np.mean(problems.diagonal**2, axis=0))))
     True
     """
-    if not times or min(times) < 0:
-        raise ValueError(f"times must contain at least one number of steps, all of them 0 or more, got {list(times)}.")
+    check_algorithm("teacher", teacher)
+    check_type("times", None if isinstance(times, str) else times, Sequence, "a sequence of numbers of steps")
+    times = [whole_number("each of the times", each, least=0) for each in times]
+    if not times:
+        raise ValueError("times must contain at least one number of steps.")
     path = trajectories(teacher, problem_class, problems, horizon=max(*times, 1), key=key)
     points = jnp.asarray(path.iterates)[:, 0, jnp.asarray(times)]
     if points.ndim != 3 or points.shape[-1] > LARGEST:

@@ -12,7 +12,8 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..architectures.first_step import FirstStep
-from ..problems.problem_class import ProblemClass
+from ..problems.problem_class import ProblemClass, whole_number
+from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import iterates_after
 
 
@@ -33,6 +34,8 @@ def first_step(
     Returns:
         a `loa.architectures.FirstStep`.
     """
+    check_algorithm("teacher", teacher)
+    whole_number("steps", steps)
     starts = iterates_after(teacher, problem_class, problems, steps=0, key=key)
     ends = iterates_after(teacher, problem_class, problems, steps=steps, key=key)
     gradients, moves = np.asarray(_gradients(problem_class, starts, problems)), np.asarray(ends - starts)

@@ -14,9 +14,11 @@ import optax
 from jaxtyping import Array, Bool, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.arguments import positive_number, share
 from ..problems.criterion import Criterion
-from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..storage.resuming import as_evaluations
+from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, Indicator, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
@@ -92,8 +94,13 @@ def langevin_support(
 
     The page docs/generalization.md has an example.
     """
-    check_key(key)
+    check_algorithm("algorithm", algorithm)
+    check_setting(problem_class, criterion, horizon, key)
     count_problems(problems)
+    check_functionals(functionals)
+    thinning, batch = whole_number("thinning", thinning), whole_number("batch", batch)
+    positive_number("step_size", step_size)
+    share("at_least", at_least)
     size, chains = whole_number("size", size), min(whole_number("chains", chains), size)
     constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
     objective = as_objective(objective)
@@ -106,7 +113,7 @@ def langevin_support(
 
     recipe = Recipe(
         form, problem_class, criterion, objective, _noise(schedule, jax.random.fold_in(key, 0)), schedule,
-        whole_number("batch", batch), objective.length / horizon, 0.0,
+        batch, objective.length / horizon, 0.0,
     )  # fmt: skip
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
     options |= dict(functionals=[constraint, *functionals], checkpoints=as_evaluations(checkpoints))

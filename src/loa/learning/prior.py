@@ -12,6 +12,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates.product import choose_lambda, gibbs_posterior
+from ..problems.arguments import array_of_numbers, check_type
 
 ANTICIPATED_DIVERGENCE = 0.5
 """The divergence of posterior from prior for which λ is chosen.
@@ -59,6 +60,7 @@ def prior_on(
     >>> prior.stack.weights.round(2)
     array([0.24, 0.76])
     """
+    check_type("support", support, Stack, "a loa.Stack of candidates, such as loa.stack([…])")
     equal = support.weighted(np.full(len(support), 1.0 / len(support)))
     lam = lambda_on(
         equal, values, cap=cap, num_posterior=num_posterior, failure_probability=failure_probability,
@@ -108,6 +110,7 @@ def posterior_on(prior: Weighted, values: Any, *, cap: float) -> Weighted:
     Returns:
         The candidates with their posterior weights, and the same λ.
     """
+    check_type("prior", prior, Weighted, "what loa.learning.prior_on returned")
     weights = gibbs_posterior(_table(values), _weights(prior.stack), prior.lam, cap)
     return prior._replace(stack=prior.stack.weighted(weights))
 
@@ -127,10 +130,14 @@ def mode(stack: Stack) -> tuple[int, Algorithm]:
 
 def _table(values: Any) -> np.ndarray:
     """Means over replicates, (problem, candidate)."""
-    return np.asarray(values, float).mean(axis=-1).T
+    values = array_of_numbers("values", values)
+    if values.ndim != 3 or values.size == 0:
+        raise ValueError(f"values must be (candidate, problem, replicate) and not empty, got shape {values.shape}.")
+    return values.astype(float).mean(axis=-1).T
 
 
 def _weights(stack: Stack) -> np.ndarray:
+    check_type("stack", stack, Stack, "a loa.Stack with weights")
     if stack.weights is None:
         raise ValueError("this stack has no weights; give it some with `stack.weighted(weights)`.")
     return np.asarray(stack.weights)

@@ -14,10 +14,12 @@ import optax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.arguments import check_type, positive_number, share, shown
 from ..problems.criterion import Criterion
-from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.problem_class import ProblemClass, check_stack, count_problems, whole_number
 from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.resuming import forget_evaluations
+from ..trajectory.checks import check_algorithm, check_setting
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import Functional, Indicator, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
@@ -107,19 +109,29 @@ def train(
 
     The page docs/learning.md has an example.
     """
-    check_key(key)
+    check_algorithm("algorithm", algorithm)
+    check_setting(problem_class, criterion, horizon, key)
     steps, checks = whole_number("steps", steps), whole_number("checks", checks)
+    batch, pool = whole_number("batch", batch), whole_number("pool", pool)
     if steps < checks:
         raise ValueError(f"there cannot be more checks than steps, got {checks} checks of {steps} steps.")
-    if not (learning_rate > 0 and np.isfinite(learning_rate)):
-        raise ValueError(f"learning_rate must be positive and finite, got {learning_rate}.")
-    for name, share in (("averaging", averaging), ("restart", restart), ("at_least", at_least)):
-        if share is not None and not 0 <= share <= 1 - (name == "averaging") * 1e-9:
-            raise ValueError(f"{name} must be between 0 and 1, got {share}.")
+    positive_number("learning_rate", learning_rate)
+    if share("averaging", averaging) == 1:
+        raise ValueError("averaging must be below 1, because with 1 nothing would ever be learned.")
+    share("restart", 0.0 if restart is None else restart)
+    share("at_least", at_least)
+    if constraint is not None:
+        check_type("constraint", constraint, Functional, "a functional such as loa.Indicator('fast', …)")
+    if not (optimizer is None or (hasattr(optimizer, "init") and hasattr(optimizer, "update"))):
+        raise TypeError(f"optimizer must be an optax transformation without a learning rate, got {shown(optimizer)}.")
     objective = as_objective(objective)
     key, validation_key, run_key = (jax.random.fold_in(key, number) for number in range(3))
-    if isinstance(validation, (int, np.integer)):
-        validation = problem_class.draw(validation_key, int(validation))
+    if problems is not None:
+        count_problems(problems)
+    if jax.tree.structure(validation) == jax.tree.structure(0) and np.ndim(validation) == 0:
+        validation = problem_class.draw(validation_key, whole_number("validation", validation))
+    else:
+        check_stack("validation", validation)
     algorithm = in_precision_of_problems(algorithm, problem_class, validation)
     parameters, form = eqx.partition(algorithm, eqx.is_inexact_array)
     recipe = Recipe(
@@ -129,7 +141,7 @@ def train(
         objective,
         optimizer or CLIPPED_ADAM,
         optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01),
-        whole_number("batch", batch),
+        batch,
         (1.0 / horizon if restart is None else restart) * objective.length,
         averaging,
     )
@@ -157,8 +169,6 @@ def train(
             return problems
         return problem_class.draw(jax.random.fold_in(jax.random.fold_in(key, 0xD7A3), block), pool)
 
-    if problems is not None:
-        count_problems(problems)
     settings = (steps, checks, batch, learning_rate, averaging, recipe.restart, at_least, pool, horizon)
 
     def identity(learner: Learner) -> str | None:
@@ -275,20 +285,25 @@ def imitate(
     >>> imitate(pupil, teacher, parabolas, key=jax.random.key(0), **options).step_size.round(2).item()
     0.1
     """
-    check_key(key)
-    steps = whole_number("steps", steps)
+    check_algorithm("algorithm", algorithm)
+    check_algorithm("teacher", teacher)
+    check_setting(problem_class, criterion, horizon, key)
+    steps, batch = whole_number("steps", steps), whole_number("batch", batch)
+    length, pool = whole_number("length", length), whole_number("pool", pool)
+    positive_number("learning_rate", learning_rate)
     if problems is None:
-        problems = problem_class.draw(jax.random.fold_in(key, 0), whole_number("pool", pool))
+        problems = problem_class.draw(jax.random.fold_in(key, 0), pool)
+    count_problems(problems)
     algorithm, teacher = (in_precision_of_problems(one, problem_class, problems) for one in (algorithm, teacher))
     parameters, form = eqx.partition(algorithm, eqx.is_inexact_array)
     recipe = Recipe(
         form,
         problem_class,
         criterion,
-        Imitation(teacher, length=whole_number("length", length)),
+        Imitation(teacher, length=length),
         CLIPPED_ADAM,
         optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01),
-        whole_number("batch", batch),
+        batch,
         length / horizon,
         0.0,
     )
@@ -335,7 +350,7 @@ def as_objective(objective: Objective | Functional | None) -> Objective:
     if isinstance(objective, Functional):
         objective = OverSegments(objective, length=max(1, objective.steps))
     if not isinstance(objective, Objective):
-        raise TypeError(f"objective must be an Objective or a Functional, got {objective!r}.")
+        raise TypeError(f"objective must be an Objective or a Functional, got {shown(objective)}.")
     return objective
 
 

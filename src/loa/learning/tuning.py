@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
 import warnings
@@ -15,10 +16,12 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, stack
+from ..problems.arguments import any_number, check_callable, check_type, is_number, shown
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from ..statistics import measures
 from ..storage.resuming import as_evaluations
+from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import End, Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
@@ -113,8 +116,13 @@ def tune(
     True
     """
     intervals = _checked(space)
+    check_setting(problem_class, criterion, horizon, key)
+    count_problems(problems)
+    check_callable("measure", measure, "a function of values such as loa.measures.mean")
+    whole_number("replicates", replicates)
     candidates, rounds = whole_number("candidates", candidates), whole_number("rounds", rounds)
-    functional = functional or StoppingTime()
+    functional = StoppingTime() if functional is None else functional
+    check_functionals([functional])
     options = dict(criterion=criterion, horizon=horizon, key=key, functionals=[functional], replicates=replicates)
     options |= dict(checkpoints=as_evaluations(checkpoints))
 
@@ -123,12 +131,12 @@ def tune(
         return [float(measure(value[functional.name])) for value in values]
 
     sign, started = -1.0 if maximize else 1.0, time.perf_counter()
-    best, best_value, tried = _first_position(intervals, start or {}), math.inf, []
+    best, best_value, tried = _first_position(intervals, {} if start is None else start), math.inf, []
     with printed(progress, "tuning", rounds) as report:
         for number in range(rounds):
             positions = _positions(best, 3.0**-number, candidates, number)
             settings = [_setting(intervals, position) for position in positions]
-            found = objective([algorithm_factory(**setting) for setting in settings])
+            found = objective([_made(algorithm_factory, setting) for setting in settings])
             tried += zip(settings, found, strict=True)
             signed = [math.inf if math.isnan(value) else sign * value for value in found]
             winner = int(np.argmin(signed))
@@ -172,6 +180,10 @@ def tune_by_gradient(
     from scipy import optimize
 
     check_key(key)
+    check_functionals([functional])
+    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
+    count_problems(problems)
+    whole_number("iterations", iterations)
     if functional.steps > whole_number("horizon", horizon):
         raise ValueError(f"{functional.name} needs {functional.steps} steps, but the horizon is {horizon}.")
     intervals = _checked(space)
@@ -179,9 +191,8 @@ def tune_by_gradient(
 
     @jax.jit
     def objective(position: Float[Array, " parameter"]) -> Scalar:
-        algorithm = algorithm_factory(
-            **{name: i.at(p) for (name, i), p in zip(intervals.items(), position, strict=True)}
-        )
+        setting = {name: i.at(p) for (name, i), p in zip(intervals.items(), position, strict=True)}
+        algorithm = _made(algorithm_factory, setting)
         return _mean_after(algorithm, problem_class, problems, functional, horizon, key)
 
     slope = jax.jit(jax.value_and_grad(objective))
@@ -191,7 +202,7 @@ def tune_by_gradient(
         tried.append((_setting(intervals, position), float(value)))
         return float(value), np.asarray(gradient, float)
 
-    first = _first_position(intervals, start or {})
+    first = _first_position(intervals, {} if start is None else start)
     value, gradient = value_and_slope(first)
     if not (math.isfinite(value) and np.isfinite(gradient).all()):
         raise ValueError(f"{functional.name} is {value} at {_setting(intervals, first)}: start elsewhere with start=….")
@@ -239,14 +250,37 @@ def _evaluate_each(algorithms: list[Algorithm], problem_class: ProblemClass, pro
 
 
 def _checked(space: Mapping[str, Interval | tuple[float, float]]) -> dict[str, Interval]:
-    intervals = {name: i if isinstance(i, Interval) else Interval(*i) for name, i in space.items()}
-    if not intervals:
+    check_type("space", space, Mapping, "a dict of ranges, such as {'step_size': (0.01, 0.1)}")
+    if not space:
         raise ValueError("the space to search has no parameters.")
+    intervals = {name: _interval(name, ends) for name, ends in space.items()}
     for name, (low, high, logarithmic) in intervals.items():
-        if not (math.isfinite(low) and math.isfinite(high) and low < high and (low > 0 or not logarithmic)):
+        finite = all(is_number(end) and math.isfinite(end) for end in (low, high))
+        if not (finite and low < high and (low > 0 or not logarithmic)):
             kind = "0 < low < high" if logarithmic else "low < high"
-            raise ValueError(f"the range of {name} must have {kind}, got {low} to {high}.")
+            raise ValueError(f"the range of {name} must have {kind}, got {shown(low)} to {shown(high)}.")
     return intervals
+
+
+def _interval(name: str, ends: Any) -> Interval:
+    """Refuse what is not the range of a parameter."""
+    if not (isinstance(name, str) and isinstance(ends, tuple | list) and 2 <= len(ends) <= 3):
+        raise TypeError(f"the range of {shown(name)} must be a pair (low, high) or an Interval, got {shown(ends)}.")
+    return Interval(*ends)
+
+
+def _made(algorithm_factory: Callable[..., Algorithm], setting: Mapping[str, Any]) -> Algorithm:
+    """The algorithm with these parameters."""
+    check_callable("algorithm_factory", algorithm_factory, "a function or class such as loa.GradientDescent")
+    try:
+        inspect.signature(algorithm_factory).bind(**setting)
+    except TypeError as error:
+        raise TypeError(f"algorithm_factory does not accept the parameters of the space: {error}.") from error
+    except ValueError:
+        pass  # a callable without a signature
+    algorithm = algorithm_factory(**setting)
+    check_algorithm("what algorithm_factory makes", algorithm)
+    return algorithm
 
 
 def _positions(center: np.ndarray, width: float, count: int, seed: int) -> np.ndarray:
@@ -267,13 +301,14 @@ def _setting(intervals: Mapping[str, Interval], position: np.ndarray) -> dict[st
 
 def _first_position(intervals: Mapping[str, Interval], start: Mapping[str, float]) -> np.ndarray:
     """Where to begin in the unit cube: in the middle of each range that no start is given for."""
+    check_type("start", start, Mapping, "a dict of values by parameter")
     unknown = set(start) - set(intervals)
     if unknown:
         raise ValueError(f"start names {', '.join(sorted(unknown))}, but the parameters are {', '.join(intervals)}.")
     positions = []
     for name, (low, high, logarithmic) in intervals.items():
         value = start.get(name)
-        if value is not None and not low <= value <= high:
+        if value is not None and not low <= any_number(f"the start of {name}", value) <= high:
             raise ValueError(f"the start of {name}, {value}, lies outside of its range from {low} to {high}.")
         if value is None:
             positions.append(0.5)

@@ -9,6 +9,7 @@ import equinox as eqx
 from jaxtyping import Array, Bool
 
 from . import gaps
+from .arguments import check_callable, positive_number, positive_or_infinite
 from .problem_class import ProblemClass
 
 
@@ -44,11 +45,13 @@ class Below(Criterion):
     """A gap is strictly below a tolerance; any function `gap(problem_class, x, problem)` can be used."""
 
     gap: gaps.Gap = eqx.field(static=True)
-    tolerance: float = eqx.field(static=True, converter=float)
+    tolerance: float = eqx.field(static=True)
 
     def __check_init__(self):
-        if not self.tolerance > 0:
-            raise ValueError(f"the tolerance of a criterion must be positive, got {self.tolerance}.")
+        check_callable("gap", self.gap, "a function such as loa.gaps.loss_gap")
+
+    def __init__(self, gap: gaps.Gap, tolerance: float):
+        self.gap, self.tolerance = gap, positive_or_infinite("the tolerance of a criterion", tolerance)
 
     def __call__(self, problem_class: ProblemClass, x: Any, problem: Any) -> Bool[Array, ""]:
         return self.gap(problem_class, x, problem) < self.tolerance
@@ -158,7 +161,7 @@ def prox_residual_below(tolerance: float, step_size: float | None = None) -> Cri
     >>> prox_residual_below(1e-3)
     prox_residual < 0.001
     """
-    return Below(gaps.ProxResidual(None if step_size is None else float(step_size)), tolerance)
+    return Below(gaps.ProxResidual(None if step_size is None else positive_number("step_size", step_size)), tolerance)
 
 
 def gap_below(tolerance: float, gap: gaps.Gap = gaps.loss_gap) -> Criterion:

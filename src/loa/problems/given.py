@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, Scalar
 
+from .arguments import check_callable, parameter
 from .problem_class import ProblemClass, count_problems
 
 Start = Any
@@ -47,6 +48,8 @@ class FromFunctions(_WithLossFunction):
     start_point: Start
 
     def __init__(self, sample: Callable[[Any], Any], loss: Callable[[Any, Any], Any], start: Start):
+        check_callable("sample", sample, "a function sample(key)")
+        check_callable("loss", loss, "a function loss(x, problem)")
         self.sample_function = sample
         self.loss_function = loss
         self.start_point = _as_start(start)
@@ -80,6 +83,7 @@ class FromInstances(_WithLossFunction):
 
     def __init__(self, instances: Any, loss: Callable[[Any, Any], Any], start: Start):
         count_problems(instances)
+        check_callable("loss", loss, "a function loss(x, problem)")
         self.instances = jax.tree.map(jnp.asarray, instances)
         self.loss_function = loss
         self.start_point = _as_start(start)
@@ -90,4 +94,4 @@ class FromInstances(_WithLossFunction):
 
 
 def _as_start(start: Start) -> Start:
-    return start if callable(start) else jnp.asarray(start)
+    return start if callable(start) else parameter("start")(start)

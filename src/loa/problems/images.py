@@ -12,9 +12,11 @@ from jax.lax import optimization_barrier as stored
 from jaxtyping import Array, Float, Key, Scalar
 
 from . import photographs
+from .arguments import number_range, shown
 from .computed_optimum import ComputedOptimum
 from .image_operators import Image, blur, blur_adjoint, differences, differences_adjoint, solve_laplacian, total
 from .image_operators import largest_eigenvalue as _largest_eigenvalue
+from .problem_class import whole_number
 
 
 class Restoration(NamedTuple):
@@ -62,8 +64,11 @@ class ImageRestoration(ComputedOptimum):
         size: tuple[int, int] = (200, 150),
         regularization: tuple[float, float] = (0.05, 0.5),
     ):
-        if min(size) < 3:
-            raise ValueError(f"images must have at least 3 x 3 pixels for the boundary to reflect, got size {size}.")
+        if not (isinstance(size, tuple | list) and len(size) == 2):
+            raise ValueError(f"size must be a pair (height, width), got {shown(size)}.")
+        height, width = (whole_number("each side of the size of an image", side, least=3) for side in size)
+        size = height, width
+        regularization = number_range("regularization", regularization)
         self.photographs = photographs.load(images, new=new_photographs, smallest=size)
         self.size = size
         self.regularization = regularization

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
+from .arguments import number_range
 from .computed_optimum import ComputedOptimum
+from .problem_class import whole_number
 
 
 class SparseRecovery(NamedTuple):
@@ -59,13 +61,15 @@ class Lasso(ComputedOptimum):
         regularization: tuple[float, float] = (5.0, 10.0),
         seed: int = 0,
     ):
+        rows, columns = whole_number("rows", rows), whole_number("columns", columns)
+        self.regularization = number_range("regularization", regularization)
+        seed = whole_number("seed", seed, least=0)
         matrix_key, mean_key, factor_key, start_key = jax.random.split(jax.random.key(seed), 4)
         self.matrix = jax.random.uniform(matrix_key, (rows, columns), minval=-0.5, maxval=0.5)
         self.mean = jax.random.uniform(mean_key, (rows,), minval=-5.0, maxval=5.0)
         self.factor = jax.random.uniform(factor_key, (rows, rows), minval=-5.0, maxval=5.0)
         self.start_point = jax.random.uniform(start_key, (columns,), minval=-100.0, maxval=100.0)
         self.largest_eigenvalue = jnp.asarray(np.linalg.norm(np.asarray(self.matrix, np.float64), 2) ** 2, float)
-        self.regularization = regularization
 
     def sample(self, key: Key[Array, ""]) -> SparseRecovery:
         target_key, regularization_key = jax.random.split(key)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
+from .arguments import positive_number
 from .computed_optimum import ComputedOptimum
 
 
@@ -40,10 +41,9 @@ class LogisticRegression(ComputedOptimum):
     penalty: float = eqx.field(static=True)
 
     def __init__(self, penalty: float = 1e-3):
+        penalty = positive_number("the penalty μ", penalty)
         from sklearn.datasets import load_breast_cancer
 
-        if not penalty > 0:
-            raise ValueError(f"the penalty μ must be positive, got {penalty}.")
         features, labels = load_breast_cancer(return_X_y=True)
         features = (features - features.mean(axis=0)) / features.std(axis=0)
         features = np.column_stack([features, np.ones(len(features))])

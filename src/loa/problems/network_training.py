@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Scalar
 
-from .problem_class import ProblemClass
+from .problem_class import ProblemClass, whole_number
 
 DEGREE = 5
 HIDDEN = 50
@@ -72,8 +72,9 @@ class NetworkTraining(_PolynomialRegression):
     num_points: int = eqx.field(static=True)
 
     def __init__(self, num_points: int = 50, seed: int = 0):
-        self.start_point = jax.random.normal(jax.random.key(seed), (NUM_PARAMETERS,))
-        self.num_points = num_points
+        self.num_points = whole_number("num_points", num_points)
+        key = jax.random.key(whole_number("seed", seed, least=0))
+        self.start_point = jax.random.normal(key, (NUM_PARAMETERS,))
 
 
 class StochasticNetworkTraining(_PolynomialRegression):
@@ -93,7 +94,8 @@ class StochasticNetworkTraining(_PolynomialRegression):
     batch_size: int = eqx.field(static=True)
 
     def __init__(self, num_points: int = 50, batch_size: int = 5, seed: int = 0):
-        if not 1 <= batch_size <= num_points:
+        whole_number("num_points", num_points)
+        if whole_number("batch_size", batch_size) > num_points:
             raise ValueError(f"batch_size must be between 1 and the number of points, {num_points}, got {batch_size}.")
         self.start_point = NetworkTraining(num_points, seed).start_point
         self.num_points = num_points

@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
+from .arguments import as_path
+
 if TYPE_CHECKING:
     from PIL import Image
 
@@ -78,7 +80,7 @@ def load(folder: Path | str | None, *, new: bool, smallest: tuple[int, int]) -> 
     """The pool of photographs, or (`new`) the four held out of it: those whose names have the smallest hashes."""
     from PIL import Image
 
-    paths = _shipped() if folder is None else _inside(Path(folder))
+    paths = _shipped() if folder is None else _inside(as_path("images", folder))
     paths = sorted(paths, key=lambda path: hashlib.sha256(path.name.encode()).hexdigest())
     photographs, unreadable = {}, []
     for path in paths:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from numbers import Real
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -16,6 +17,7 @@ from . import (
     coincidences,
     linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
 )
+from .arguments import shown
 
 OPTIONAL = (
     "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
@@ -179,23 +181,31 @@ def sampled(problem_class: ProblemClass, key: Key[Array, ""]) -> Any:
 def check_key(key: Any) -> None:
     """Refuse anything but one typed PRNG key."""
     if not (isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key) and key.shape == ()):
-        raise TypeError(f"key must be one typed PRNG key such as jax.random.key(0), got {key!r}.")
+        raise TypeError(f"key must be one typed PRNG key such as jax.random.key(0), got {shown(key)}.")
 
 
-def whole_number(name: str, number: Any, least: int = 1) -> int:
-    """Refuse anything but a whole number that is not too small."""
+MOST = 2**31 - 1
+"""The largest whole number that JAX can count to in its usual integers."""
+
+
+def whole_number(name: str, number: Any, least: int = 1, most: int = MOST) -> int:
+    """Refuse anything but a whole number that is neither too small nor too large."""
     try:
-        whole = not isinstance(number, bool) and int(number) == number >= least
+        whole = np.ndim(number) == 0 and not isinstance(number, bool | np.bool_) and int(number) == number >= least
     except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:
-        raise ValueError(f"{name} must be a whole number and at least {least}, got {number}.")
+        raise ValueError(f"{name} must be a whole number and at least {least}, got {shown(number)}.")
+    if number > most:
+        raise ValueError(f"{name} must be a whole number of at most {most}, got {shown(number)}.")
     return int(number)
 
 
 def count_problems(problems: Any) -> int:
     """The common length of the leading axes of a stack of problems."""
     leaves = jax.tree_util.tree_leaves_with_path(problems)
+    for path, leaf in leaves:
+        _check_leaf(jax.tree_util.keystr(path), leaf)
     lengths = {jax.tree_util.keystr(path) or "the stack": jnp.shape(leaf)[:1] for path, leaf in leaves}
     if not lengths:
         raise ValueError("problems must be arrays stacked along a leading axis, but there are none.")
@@ -209,3 +219,19 @@ def count_problems(problems: Any) -> int:
     if num_problems == 0:
         raise ValueError("the stack of problems is empty.")
     return num_problems
+
+
+def check_stack(name: str, problems: Any) -> None:
+    """Refuse what is not a stack of problems, in a sentence that names the argument."""
+    try:
+        count_problems(problems)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must be a number of problems or a stack of them: {error}") from error
+
+
+def _check_leaf(path: str, leaf: Any) -> None:
+    """Refuse a part of a stack of problems that JAX cannot compute with."""
+    dtype = getattr(leaf, "dtype", np.dtype(float) if isinstance(leaf, Real) else None)
+    if dtype is None or not any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, bool, jax.dtypes.prng_key)):
+        where = f" at {path}" if path else ""
+        raise TypeError(f"problems must be arrays of numbers, stacked along a leading axis, got {shown(leaf)}{where}.")

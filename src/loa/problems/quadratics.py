@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
-from .problem_class import ProblemClass
+from .arguments import number_range
+from .problem_class import ProblemClass, whole_number
 
 
 class Quadratic(NamedTuple):
@@ -51,11 +52,12 @@ class Quadratics(ProblemClass):
         smoothness_range: tuple[float, float] = (1e2, 5e2),
         seed: int = 0,
     ):
+        dimension, seed = whole_number("dimension", dimension), whole_number("seed", seed, least=0)
         mean_key, factor_key = jax.random.split(jax.random.key(seed))
         self.mean = jax.random.uniform(mean_key, (dimension,), minval=-5.0, maxval=5.0)
         self.factor = jax.random.uniform(factor_key, (dimension, dimension), minval=-5.0, maxval=5.0)
-        self.strong_convexity = strong_convexity
-        self.smoothness_range = smoothness_range
+        self.strong_convexity = number_range("strong_convexity", strong_convexity)
+        self.smoothness_range = number_range("smoothness_range", smoothness_range)
 
     def sample(self, key: Key[Array, ""]) -> Quadratic:
         m_key, l_key, b_key = jax.random.split(key, 3)

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
-from .problem_class import ProblemClass
+from .arguments import number_range
+from .problem_class import ProblemClass, whole_number
 
 
 class Valley(NamedTuple):
@@ -44,8 +45,9 @@ class Rosenbrock(ProblemClass):
     bottom: tuple[float, float] = eqx.field(static=True, default=(0.5, 1.5))
 
     def __check_init__(self):
-        if self.dimension < 2:
-            raise ValueError(f"a Rosenbrock function needs dimension 2 at least, got {self.dimension}.")
+        whole_number("the dimension of a Rosenbrock function", self.dimension, least=2)
+        number_range("steepness", self.steepness)
+        number_range("bottom", self.bottom, least=-float("inf"))
 
     def sample(self, key: Key[Array, ""]) -> Valley:
         steepness_key, bottom_key = jax.random.split(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, NamedTuple
 
 import equinox as eqx
@@ -9,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
+from .arguments import is_number, positive_number, share, shown
 from .problem_class import ProblemClass
 
 
@@ -33,8 +35,10 @@ class RunningExample(ProblemClass):
     largest: float = eqx.field(static=True, default=10.0)
 
     def __check_init__(self):
-        if not 0 < self.smallest < self.largest:
-            raise ValueError(f"the running example needs 0 < m < L, got m = {self.smallest}, L = {self.largest}.")
+        if not (is_number(self.smallest) and is_number(self.largest) and 0 < self.smallest < self.largest < math.inf):
+            raise ValueError(
+                f"the running example needs 0 < m < L, got m = {shown(self.smallest)}, L = {shown(self.largest)}."
+            )
 
     def sample(self, key: Key[Array, ""]) -> Float[Array, ""]:
         return jax.random.uniform(key, minval=self.smallest, maxval=self.largest)
@@ -83,6 +87,11 @@ class OutlierMixture(ProblemClass):
     curvature: float = eqx.field(static=True, default=1.0)
     outlier: float = eqx.field(static=True, default=100.0)
     outlier_probability: float = eqx.field(static=True, default=0.01)
+
+    def __check_init__(self):
+        positive_number("curvature", self.curvature)
+        positive_number("outlier", self.outlier)
+        share("outlier_probability", self.outlier_probability)
 
     def sample(self, key: Key[Array, ""]) -> Parabola:
         curvature_key, slope_key = jax.random.split(key)

@@ -10,9 +10,11 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.arguments import check_type
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
 from ..statistics import measures
+from ..trajectory.checks import check_algorithm, check_functionals
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
 from .summary import AlgorithmSummary, FunctionalSummary
@@ -49,12 +51,19 @@ class Comparison:
 
     def advantage(self, name: str, over: str, functional: str = "stopping_time") -> measures.Estimate:
         """By how much less `name` needs than `over`, on average per problem; paired, so the interval is narrow."""
-        return measures.mean(self.performances[over][functional].astype(float) - self.performances[name][functional])
+        return measures.mean(self._of(over)[functional].astype(float) - self._of(name)[functional])
 
     def faster(self, name: str, over: str) -> measures.Estimate:
         """The share of trajectories on which `name` takes fewer steps than `over`."""
-        times = (self.performances[each]["stopping_time"] for each in (name, over))
+        times = (self._of(each)["stopping_time"] for each in (name, over))
         return measures.probability(np.less(*times))
+
+    def _of(self, name: str) -> Performance:
+        if name not in self.performances:
+            raise KeyError(
+                f"there is no algorithm {name!r} in this comparison; there are {', '.join(self.performances)}."
+            )
+        return self.performances[name]
 
     def summary(self) -> dict[str, Any]:
         """Numbers of every algorithm, ready for JSON, in the format of `summary.json`."""
@@ -96,7 +105,12 @@ def compare(
         A `Comparison`: `.table(title)` for the terminal, `.advantage(name, over=other)` and `.faster(name, over=other)`
         for pairs, `.algorithms` for all measures.
     """
-    if "stopping_time" not in [functional.name for functional in functionals]:
+    check_type("algorithms", algorithms, Mapping, "a dict of algorithms by name")
+    if not algorithms or not all(isinstance(name, str) for name in algorithms):
+        raise ValueError("algorithms must have at least one entry, and names that are texts.")
+    for algorithm in algorithms.values():
+        check_algorithm("each of the algorithms", algorithm)
+    if "stopping_time" not in [functional.name for functional in check_functionals(functionals)]:
         raise ValueError("a comparison needs loa.StoppingTime() among its functionals.")
     performances = {}
     for name, algorithm in algorithms.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..certificates.certificate import Certificate
 from ..storage.files import write_json, write_whole
-from .summary import CertificateSummary, RunSummary
+from .summary import COPIED, CertificateSummary, RunSummary
 
 if TYPE_CHECKING:
     import xarray
@@ -61,7 +61,7 @@ class Results:
         if not (directory / SUMMARY).is_file():
             raise FileNotFoundError(f"{directory} does not hold a finished run: there is no {SUMMARY} in it.")
         summary = _read(directory, SUMMARY, lambda path: RunSummary.from_json(_read_json(path)))
-        together, alone = _read(directory, CERTIFICATES, _read_certificates)
+        together, alone = _read(directory, CERTIFICATES, lambda path: _read_certificates(path, summary.confidence))
         performance = _read(directory, PERFORMANCE, _read_data)
         pictures = _read(directory, PICTURES, _read_data) if (directory / PICTURES).is_file() else None
         results = cls(summary, together, alone, performance, pictures)
@@ -77,6 +77,13 @@ class Results:
             names += [] if entry.name in known else [f"certificate {entry.name!r}"]
         if list(self.summary.algorithms) != [str(name) for name in self.performance["algorithm"].values]:
             names += ["all of the algorithms"]
+        names += [
+            f"the {field} of certificate {entry.name!r}"
+            for entry in self.summary.certificates
+            if not names
+            for field in COPIED
+            if getattr(entry, field) != getattr(self.certificate(entry), field)
+        ]
         if names:
             raise ValueError(
                 f"the files of the run in {directory} do not belong together: {SUMMARY} speaks of {names[0]}, which "
@@ -92,15 +99,17 @@ def _read(directory: Path, name: str, read: Callable[[Path], Any]) -> Any:
         raise ValueError(f"the run in {directory} is not complete: there is no {name} in it; run it again.") from error
     except Exception as error:  # the readers raise all kinds of errors on files that are damaged
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ValueError(f"{directory / name} is damaged, or not from a run of this version: {reason}") from error
+        raise ValueError(f"{directory / name} is damaged, or not from a run of this version: {reason[:250]}") from error
 
 
 def _read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _read_certificates(path: Path) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
+def _read_certificates(path: Path, confidence: float) -> tuple[dict[str, Certificate], tuple[Certificate, ...]]:
     content = _read_json(path)
+    if content["confidence"] is True or content["confidence"] != confidence:
+        raise ValueError(f"its confidence is not that of {SUMMARY}, {confidence}.")
     together = {name: Certificate.from_dict(each) for name, each in content["together"].items()}
     return together, tuple(Certificate.from_dict(each) for each in content["alone"])
 

@@ -18,6 +18,7 @@ from ..certificates.certificate import Certificate
 from ..statistics import measures
 from ..storage.plain_json import decoded, encoded
 from ..trajectory.functionals import Functional
+from .typed import check_types
 
 MEASURES = ("mean", "median", "q95", "cvar95")
 
@@ -31,6 +32,9 @@ RESERVED = (
 
 NUMBERS = ("certificates", "published", "seconds")
 """Parts of a summary in which a number may be infinite or NaN, which JSON can only hold as text."""
+
+COPIED = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
+"""What a summary repeats of each certificate."""
 
 Ends = tuple[float | None, float | None]
 """The ends of an interval; None where it is unbounded."""
@@ -124,7 +128,7 @@ class AlgorithmSummary:
     def from_json(cls, content: Mapping[str, Any]) -> AlgorithmSummary:
         content = decoded(content)
         functionals = {
-            name: Measured(**{**each, "intervals": {key: tuple(ends) for key, ends in each["intervals"].items()}})
+            name: Measured(**{**each, "intervals": {key: tuple(each["intervals"][key]) for key in MEASURES}})
             for name, each in content.items()
             if name not in RESERVED
         }
@@ -160,8 +164,7 @@ class CertificateSummary:
     @classmethod
     def of(cls, name: str, certificate: Certificate, *, test: float | None, together: bool) -> CertificateSummary:
         """The numbers of a certificate, beside the same measure on the test problems."""
-        copied = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
-        content = {field: getattr(certificate, field) for field in copied}
+        content = {field: getattr(certificate, field) for field in COPIED}
         vacuous = bool(certificate.vacuous)
         return cls(name, **content, test=test, together=together, vacuous=vacuous, sentence=certificate.sentence())
 
@@ -239,7 +242,9 @@ class RunSummary:
     def from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
         """The inverse of `to_json`. What is no summary gets one sentence that says so."""
         try:
-            return cls._from_json(saved)
+            summary = cls._from_json(saved)
+            check_types(summary)
+            return summary
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise ValueError(f"this is not the summary of a run: {reason}.") from error

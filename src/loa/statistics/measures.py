@@ -14,6 +14,7 @@ from jaxtyping import Float
 from scipy import special
 
 from ..algorithms.weights import as_distribution
+from ..problems.arguments import any_number, array_of_numbers
 from . import quantiles
 from .proportions import check_fraction, lower_limit, upper_limit
 
@@ -96,7 +97,7 @@ def tail_probability(values: Any, threshold: float, *, confidence: float = 0.95)
     \(\Phi_{\mathrm{tail}} = P(\varphi \le \alpha)\). The interval is exact (Clopper–Pearson) without replicates.
     """
     values = _checked(values, confidence)
-    return _share((values <= threshold).astype(float), confidence)
+    return _share((values <= any_number("threshold", threshold)).astype(float), confidence)
 
 
 def quantile(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
@@ -141,7 +142,7 @@ def performance(values: Any, weights: Any, *, confidence: float = 0.95) -> Estim
         values: (candidate, problem) or (candidate, problem, replicate).
         weights: ρ, one number per candidate.
     """
-    values = np.asarray(values, float)
+    values = array_of_numbers("values", values).astype(float)
     if values.ndim not in (2, 3):
         raise ValueError(f"values must be (candidate, problem) or (candidate, problem, replicate), got {values.shape}.")
     distribution = as_distribution(weights, values.shape[0])
@@ -150,7 +151,7 @@ def performance(values: Any, weights: Any, *, confidence: float = 0.95) -> Estim
 
 def _checked(values: Any, confidence: float) -> Values:
     """As an array (problem, replicate) without NaN."""
-    values = np.asarray(values, float)
+    values = array_of_numbers("values", values).astype(float)
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.size == 0:
         raise ValueError(f"values must be (problem,) or (problem, replicate) and not empty, got shape {values.shape}.")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import special
 
+from ..problems.arguments import is_number, shown
+
 
 def check_fraction(name: str, number: float) -> float:
     """Refuse a number that is not strictly between 0 and 1."""
-    if not (isinstance(number, Real) and 0 < number < 1):
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {number}.")
+    if not (is_number(number) and 0 < number < 1):
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {shown(number)}.")
     return float(number)
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..problems.arguments import as_path
 from .checkpoint import Checkpoint, UnusableCheckpoint
 
 EVERY = 8.0
@@ -84,7 +85,9 @@ class Evaluations:
 
 def as_evaluations(checkpoints: Evaluations | Path | str | None) -> Evaluations | None:
     """The argument `checkpoints` of `loa.evaluate` and of what calls it."""
-    return checkpoints if checkpoints is None or isinstance(checkpoints, Evaluations) else Evaluations(checkpoints)
+    if checkpoints is None or isinstance(checkpoints, Evaluations):
+        return checkpoints
+    return Evaluations(as_path("checkpoints", checkpoints))
 
 
 def forget_evaluations(directory: Path) -> None:

@@ -21,6 +21,7 @@ import safetensors
 import safetensors.numpy
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.arguments import as_path, check_type, shown
 from .algorithm_checks import check
 from .algorithm_tree import TYPES, Malformed, describe, rebuild
 from .files import write_whole
@@ -50,15 +51,17 @@ def save(path: Path | str, algorithm: Algorithm | Stack, provenance: Mapping[str
     >>> float(load(path).momentum), provenance(path)
     (0.9, {'seed': 3})
     """
-    if not isinstance(algorithm, Algorithm | Stack):
-        raise TypeError(f"only a loa.Algorithm or a stack of them can be saved, got {algorithm!r}.")
+    path = as_path("path", path)
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError(f"path must name a file in a directory that exists, got {shown(str(path))}.")
+    check_type("algorithm", algorithm, Algorithm | Stack, "a loa.Algorithm or a stack of them")
     tree, arrays = describe(algorithm)
     content = {"loa": FORMAT, "algorithm": tree, "provenance": _as_json(provenance or {})}
     description = json.dumps({**content, "checksum": _checksum(content, arrays)})
     whole = safetensors.numpy.save(arrays, {"description": description})
     if _header_size(whole) > LONGEST:
         raise ValueError(f"the provenance is too long to be saved: the limit is {LONGEST} bytes of JSON.")
-    write_whole(Path(path), lambda temporary: temporary.write_bytes(whole))
+    write_whole(path, lambda temporary: temporary.write_bytes(whole))
 
 
 def load(path_or_name: Path | str, *, classes: Iterable[type] = ()) -> Any:
@@ -138,7 +141,7 @@ def _weights() -> Path:
 
 
 def _find(path_or_name: Path | str) -> Path:
-    path, own = Path(path_or_name), _weights() / f"{path_or_name}{SUFFIX}"
+    path, own = as_path("path_or_name", path_or_name), _weights() / f"{path_or_name}{SUFFIX}"
     for each in (path, own):
         if each.is_file():
             return each

@@ -15,6 +15,7 @@ from jaxtyping import Array, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems import gaps
+from ..problems.arguments import check_type, shown
 from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
@@ -38,31 +39,50 @@ def check_arguments(
     devices: Any,
 ) -> tuple[tuple[Functional, ...], tuple[Any, ...]]:
     """Refuse arguments that make no sense by themselves; return functionals and devices as tuples."""
-    check_key(key)
-    whole_number("horizon", horizon)
+    check_type("algorithm", algorithm, Algorithm | Stack, "a loa.Algorithm or a loa.Stack")
+    check_setting(problem_class, criterion, horizon, key)
     whole_number("replicates", replicates)
     whole_number("width", 1 if width is None else width)
-    _check_type("algorithm", algorithm, Algorithm | Stack, "a loa.Algorithm or a loa.Stack")
-    _check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
-    _check_type("criterion", criterion, Criterion, "a loa.Criterion such as loa.loss_below(1e-6)")
-    _check_type("functionals", functionals, Sequence, "a list of functionals such as [loa.StoppingTime()]")
-    for functional in functionals:
-        _check_type("a functional", functional, Functional, "an instance such as loa.StoppingTime()")
+    for functional in check_functionals(functionals):
         if functional.steps > horizon:
             raise ValueError(f"{functional.name} needs {functional.steps} steps, but the horizon is {horizon}.")
     names = [functional.name for functional in functionals]
     if len(set(names)) < len(names):
         raise ValueError(f"functionals must have different names, got {', '.join(names)}; give them name=….")
-    if devices is not None and len(devices) == 0:
-        raise ValueError("devices must name at least one device, or be left out.")
+    if devices is not None:
+        _check_devices(devices)
     count_problems(problems)
     chosen = jax.devices() if devices is None else devices
     return tuple(functionals), () if devices is None and len(chosen) == 1 else tuple(chosen)
 
 
-def _check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} must be {wanted}, got {value!r}.")
+def check_setting(problem_class: Any, criterion: Any, horizon: Any, key: Any) -> None:
+    """Refuse what cannot be the setting of trajectories: class of problems, criterion, horizon and key."""
+    check_key(key)
+    whole_number("horizon", horizon)
+    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
+    check_type("criterion", criterion, Criterion, "a loa.Criterion such as loa.loss_below(1e-6)")
+
+
+def check_algorithm(name: str, algorithm: Any) -> None:
+    """Refuse what is not one algorithm."""
+    check_type(name, algorithm, Algorithm, "one loa.Algorithm (of a stack, take stack[k])")
+
+
+def check_functionals(functionals: Any) -> Sequence[Functional]:
+    """Refuse what is not a list of functionals."""
+    texts = isinstance(functionals, str)
+    check_type("functionals", None if texts else functionals, Sequence, "a list such as [loa.StoppingTime()]")
+    for functional in functionals:
+        check_type("a functional", functional, Functional, "an instance such as loa.StoppingTime()")
+    return functionals
+
+
+def _check_devices(devices: Any) -> None:
+    if not isinstance(devices, Sequence) or not all(isinstance(device, jax.Device) for device in devices):
+        raise TypeError(f"devices must be a list of JAX devices, such as jax.devices(), got {shown(devices)}.")
+    if len(devices) == 0:
+        raise ValueError("devices must name at least one device, or be left out.")
 
 
 def check_job(job: Job) -> int:
@@ -140,7 +160,7 @@ def _check_problem_class(job: Job) -> None:
     x0 = _start(problem_class, problem, job.key)
     try:
         loss = problem_class.loss(x0, problem)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         raise ValueError(
             f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {in_short(error)}."
         ) from error

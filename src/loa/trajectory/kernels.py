@@ -17,8 +17,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.arguments import check_type
 from ..problems.gaps import Gap
-from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
 from .walk import Moment, Walk, step_key, trajectory_key
 
 
@@ -36,7 +37,14 @@ def in_precision(algorithm: Any, dtype: Any) -> Any:
 def _some_coordinate(problem_class: ProblemClass, problems: Any) -> Array:
     """A number of the same type as the points. It is under `jit` only so that its type is derived once."""
     first = jax.tree.map(lambda leaf: leaf[0], problems)
-    return jnp.zeros((), jnp.asarray(problem_class.start(first, jax.random.key(0))).dtype)
+    try:
+        start = problem_class.start(first, jax.random.key(0))
+    except MissingOracle:
+        raise
+    except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
+        name, reason = type(problem_class).__name__, (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise ValueError(f"{name}.start fails on the first of these problems: {reason}") from error
+    return jnp.zeros((), jnp.asarray(start).dtype)
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
@@ -132,6 +140,9 @@ def iterates_after(
         \(x^{(t)}\) for t = `steps`, stacked along the axis of the problems; for 0 steps, the starting points.
     """
     check_key(key)
+    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
+    steps = whole_number("steps", steps, least=0)
+    count_problems(problems)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
     return _iterates_after(algorithm, problem_class, problems, steps, key, batch)
 
@@ -189,8 +200,8 @@ def trajectories(
         `Trajectories`, whose leaves have the leading axes (problem, replicate, time = 0 … horizon).
     """
     check_key(key)
-    if not isinstance(algorithm, Algorithm):
-        raise TypeError(f"algorithm must be one loa.Algorithm (of a stack, take stack[k]), got {algorithm!r}.")
+    check_type("algorithm", algorithm, Algorithm, "one loa.Algorithm (of a stack, take stack[k])")
+    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
     horizon, replicates = whole_number("horizon", horizon), whole_number("replicates", replicates)
     count_problems(problems)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)

@@ -22,6 +22,7 @@ from jaxtyping import Array, Bool, Float, Scalar
 
 from ..algorithms import FISTA, LBFGS
 from ..problems import gaps
+from ..problems.arguments import check_type
 from ..problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from ..problems.problem_class import ProblemClass, count_problems
 from ..storage.cache import Cache, user_cache
@@ -95,6 +96,9 @@ def optimal_losses(problem_class: ComputedOptimum, problems: Any, *, progress: b
     """
     from rich.progress import track
 
+    check_type(
+        "problem_class", problem_class, ComputedOptimum, "a class whose optimal losses are computed, such as Lasso"
+    )
     size = count_problems(problems)
     with jax.enable_x64(True):
         problem_class = jax.tree.map(_in_float64, problem_class)

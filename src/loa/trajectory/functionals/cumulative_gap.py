@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Scalar
 
 from ...problems import gaps
+from ...problems.problem_class import whole_number
 from .functional import End, Functional, Record, capped
 
 
@@ -33,8 +34,7 @@ class CumulativeGap(Functional):
         self.name = self.name or f"cumulative_gap_{self.step}"
 
     def __check_init__(self):
-        if self.step != int(self.step) or self.step < 1:
-            raise ValueError(f"the step of a cumulative gap must be a whole number and at least 1, got {self.step}.")
+        whole_number("the step of a cumulative gap", self.step)
 
     @property
     def steps(self) -> int:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Scalar
 
 from ...problems import gaps
+from ...problems.arguments import check_callable, positive_or_infinite, shown
 from ...problems.oracle import Calls
 from ...problems.problem_class import ProblemClass
 
@@ -52,6 +53,13 @@ class Functional(eqx.Module):
     """
 
     name: eqx.AbstractVar[str]
+
+    def __check_init__(self):
+        kind = type(self).__name__
+        if not (isinstance(self.name, str) and self.name):
+            raise TypeError(f"the name of a {kind} must be a text that is not empty, got {shown(self.name)}.")
+        positive_or_infinite(f"the cap of a {kind}", getattr(self, "cap", 1.0))
+        check_callable(f"the gap of a {kind}", getattr(self, "gap", callable), "a function such as loa.gaps.loss_gap")
 
     @property
     def title(self) -> str:

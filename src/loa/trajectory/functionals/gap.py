@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Scalar
 
 from ...problems import gaps
+from ...problems.problem_class import whole_number
 from .functional import End, Functional, Record, capped
 
 
@@ -29,8 +30,7 @@ class Gap(Functional):
         self.name = self.name or f"gap_{self.step}"
 
     def __check_init__(self):
-        if self.step != int(self.step) or self.step < 0:
-            raise ValueError(f"the step of a gap must be a whole number and not negative, got {self.step}.")
+        whole_number("the step of a gap", self.step, least=0)
 
     @property
     def steps(self) -> int:

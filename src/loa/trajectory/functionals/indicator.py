@@ -9,6 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
+from ...problems.arguments import check_callable, check_type
 from .functional import End, Functional, Record
 from .stopping_time import StoppingTime
 
@@ -33,6 +34,10 @@ class Indicator(Functional):
     name: str = eqx.field(static=True)
     predicate: Callable[[Scalar], Any] = eqx.field(static=True)
     of: Functional = StoppingTime(truncated=False)
+
+    def __check_init__(self):
+        check_callable("predicate", self.predicate, "a function of the value of a functional")
+        check_type("of", self.of, Functional, "a functional such as loa.StoppingTime()")
 
     def largest(self, horizon: int) -> float:
         return 1.0
