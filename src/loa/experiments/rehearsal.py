@@ -81,8 +81,8 @@ def returns_an_algorithm(learn: Learn) -> Learn:
 
 def _check_fit(algorithm: Algorithm, experiment: Experiment) -> None:
     task = experiment.task
-    options = dict(criterion=task.criterion, horizon=task.horizon, functionals=task.functionals)
-    check_fit(algorithm, task.problem_class, **options)
+    criterion, horizon, functionals = task.criterion, task.horizon, tuple(task.functionals)
+    check_fit(algorithm, task.problem_class, criterion=criterion, horizon=horizon, functionals=functionals)
 
 
 def _simplest(problem_class: ProblemClass) -> Algorithm:
