@@ -15,10 +15,11 @@ import numpy as np
 
 from ..algorithms import ProximalGradient
 from ..algorithms.algorithm import Algorithm
-from ..problems import coincidences
+from ..problems import coincidences, gaps
 from ..problems.criterion import Criterion, loss_below
 from ..problems.problem_class import OPTIONAL, ProblemClass
 from ..trajectory.checks import check_fit
+from ..trajectory.optimal_losses import with_optimal_losses
 from .experiment import Experiment, Learn, Lesson
 
 SAMPLE = 64
@@ -159,6 +160,8 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     copies = None if problem_class.finite else coincidences.explained(name, problems)
     if copies is not None:
         raise ValueError(copies)
+    if any(threshold.gap is gaps.loss_gap for threshold in criterion.thresholds()):
+        problems = with_optimal_losses(problem_class, problems)
     losses, solved = (np.asarray(each) for each in _at_start(problem_class, criterion, problems))
     if not np.isfinite(losses).any():
         raise ValueError(
