@@ -13,6 +13,7 @@ import loa
 from loa import cli
 from loa.experiments.from_file import experiment_for, from_file
 from loa.experiments.own_file import OwnFileError
+from loa.experiments.rehearsal import rehearse
 
 BOWLS = """
 import jax, jax.numpy as jnp, loa
@@ -324,6 +325,11 @@ def test_a_file_in_order_is_taken(tmp_path):
     experiment = from_file(written(tmp_path, BOWLS))
     assert experiment.horizon == 20
     assert experiment.sizes["validation"] == 250
+
+
+@pytest.mark.parametrize("criterion", [None, loa.gap_below(1e-6)])
+def test_optimal_losses_that_are_computed_later_are_no_slip(criterion):
+    rehearse(experiment_for(loa.problems.Lasso(rows=4, columns=6), name="mine", criterion=criterion))
 
 
 @pytest.mark.parametrize("slip", ["exits", "syntax", "loss that raises", "np.random", "few problems"])

@@ -158,6 +158,8 @@ class Blind(loa.Algorithm):
 class Gaussian(Bowls):
     """The gradient at the random start is the start."""
 
+    finite = True
+
     def sample(self, key):
         return jnp.ones(self.dimension)
 

@@ -42,7 +42,7 @@ def blamed_on(path: Path, wholly: bool = False) -> Iterator[None]:
         path: the user's file.
         wholly: whether nothing but the file can be the cause of any error.
     """
-    filtering = jax.config.jax_traceback_filtering
+    filtering = jax.config.jax_traceback_filtering  # pyright: ignore[reportAttributeAccessIssue]
     jax.config.update("jax_traceback_filtering", "off")
     try:
         yield

@@ -15,10 +15,11 @@ import numpy as np
 
 from ..algorithms import ProximalGradient
 from ..algorithms.algorithm import Algorithm
-from ..problems import coincidences
+from ..problems import coincidences, gaps
 from ..problems.criterion import Criterion, loss_below
 from ..problems.problem_class import OPTIONAL, ProblemClass
 from ..trajectory.checks import check_fit
+from ..trajectory.optimal_losses import with_optimal_losses
 from .experiment import Experiment, Learn, Lesson
 
 SAMPLE = 64
@@ -81,8 +82,8 @@ def returns_an_algorithm(learn: Learn) -> Learn:
 
 def _check_fit(algorithm: Algorithm, experiment: Experiment) -> None:
     task = experiment.task
-    options = dict(criterion=task.criterion, horizon=task.horizon, functionals=task.functionals)
-    check_fit(algorithm, task.problem_class, **options)
+    criterion, horizon, functionals = task.criterion, task.horizon, tuple(task.functionals)
+    check_fit(algorithm, task.problem_class, criterion=criterion, horizon=horizon, functionals=functionals)
 
 
 def _simplest(problem_class: ProblemClass) -> Algorithm:
@@ -159,6 +160,8 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     copies = None if problem_class.finite else coincidences.explained(name, problems)
     if copies is not None:
         raise ValueError(copies)
+    if any(threshold.gap is gaps.loss_gap for threshold in criterion.thresholds()):
+        problems = with_optimal_losses(problem_class, problems)
     losses, solved = (np.asarray(each) for each in _at_start(problem_class, criterion, problems))
     if not np.isfinite(losses).any():
         raise ValueError(

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 EXAMINED = 64
 """How many problems of a stack are compared. Among few, not even numbers in single precision coincide by chance."""
@@ -18,7 +19,7 @@ FEWEST = 8
 def distinct(problems: Any) -> tuple[int, int]:
     """How many of the first problems of a stack are distinct, and how many were compared; none while JAX traces."""
     leaves = jax.tree.leaves(problems)
-    if not leaves or any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+    if not leaves or any(isinstance(leaf, Tracer) for leaf in leaves):
         return 0, 0
     rows = [_data(leaf)[:EXAMINED] for leaf in leaves]
     compared = len(rows[0])

@@ -16,6 +16,7 @@ from jaxtyping import Array, Key, Scalar
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems import gaps
 from ..problems.arguments import check_type, shown
+from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
@@ -108,6 +109,8 @@ def check_fit(
     key = jax.random.key(0)
     problem = jax.eval_shape(lambda key: jax.tree.map(jnp.asarray, sampled(problem_class, key)), key)
     dtype = eqx.filter_eval_shape(_start, problem_class, problem, key).dtype
+    if isinstance(problem_class, ComputedOptimum):
+        problem = problem._replace(optimal_loss=jax.ShapeDtypeStruct((), dtype))  # it is computed once they are drawn
     stack = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((1, *leaf.shape), leaf.dtype), problem)
     indices, algorithm = jnp.arange(1, dtype=jnp.int32), in_precision(algorithm, dtype)
     job = Job(algorithm, None, problem_class, stack, indices, key, criterion, functionals, horizon, None, 1)
