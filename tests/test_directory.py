@@ -161,9 +161,12 @@ def test_seconds_add_up_over_restarts(tmp_path):
         found.read()
         return found
 
-    with pytest.raises(KeyboardInterrupt), durations().measured("learn"):
+    def interrupted():
         time.sleep(0.1)
         raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), durations().measured("learn"):
+        interrupted()
     with durations().measured("learn"):
         time.sleep(0.1)
     assert 0.2 <= durations().finished["learn"] < 10
