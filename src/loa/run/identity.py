@@ -97,7 +97,8 @@ def _compared_files(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
     for key in [*before, *(key for key in now if key not in before)]:
         old, new = before.get(key), now.get(key)
         if old is None or new is None:
-            yield f"the file {(now if old is None else before)[key]['is']} is {'now' if old is None else 'no longer'} used"
+            path = (now if old is None else before)[key]["is"]
+            yield f"the file {path} is {'now' if old is None else 'no longer'} used"
         elif old["fingerprint"] != new["fingerprint"]:
             same = old["is"] == new["is"]
             yield f"the file {new['is']} has changed since" if same else f"file: {old['is']} before, {new['is']} now"
