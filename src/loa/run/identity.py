@@ -61,7 +61,7 @@ def identity_of(experiment: Experiment, file: Path | None = None) -> dict[str, A
         "prior": repr(recipe.prior),
         "trajectories shown": presentation.shown,
         "further tests": ", ".join(presentation.more_tests),
-        "precision": "float64" if jax.config.jax_enable_x64 else "float32",
+        "precision": str(jnp.result_type(float)),
         "versions": versions(),
     }
 
@@ -96,11 +96,12 @@ def _compared_files(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
     """The user's file is called `main` in both; the modules that it imports go by their names."""
     for key in [*before, *(key for key in now if key not in before)]:
         old, new = before.get(key), now.get(key)
-        if old and new and old["fingerprint"] != new["fingerprint"]:
+        if old is None or new is None:
+            path = (now if old is None else before)[key]["is"]
+            yield f"the file {path} is {'now' if old is None else 'no longer'} used"
+        elif old["fingerprint"] != new["fingerprint"]:
             same = old["is"] == new["is"]
             yield f"the file {new['is']} has changed since" if same else f"file: {old['is']} before, {new['is']} now"
-        elif old is None or new is None:
-            yield f"the file {(old or new)['is']} is {'no longer' if old else 'now'} part of it"
 
 
 def _files(file: Path) -> dict[str, Aspect]:

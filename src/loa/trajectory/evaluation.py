@@ -150,7 +150,8 @@ def evaluate(
     functionals, devices = check_arguments(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
     )
-    stacked, checkpoints = isinstance(algorithm, Stack), as_evaluations(checkpoints)
+    checkpoints = as_evaluations(checkpoints)
+    stacked = isinstance(algorithm, Stack)
     if stacked and _bytes_per_candidate(algorithm) > LARGE_CANDIDATE:
         options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
         options |= dict(width=width, devices=devices or None, checkpoints=checkpoints, progress=progress)
