@@ -38,7 +38,7 @@ def test_a_verdict_finds_what_is_wrong():
     "words",
     [
         "run lassso", "run missing.py", "run lasso --preset tiny", "run lasso --how best", "run lasso --seed x",
-        "run lasso --nonsense", "run", "run lasso --images nowhere", "run images --images nowhere", "report",
+        "run lasso --nonsense", "run", "run lasso --images nowhere", "report",
         "report nowhere", "report nowhere --nonsense", "train lassso", "train lasso --how best",
         "train lasso --effort x",
         "compare lassso", "compare lasso --algorithms Newton", "compare lasso --problems many", "compare", "nonsense",

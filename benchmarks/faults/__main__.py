@@ -34,7 +34,7 @@ class Size(NamedTuple):
     wrong_values: int
 
 
-FULL, SMALL = Size(100, 2000, 1000, 2000, 1000), Size(4, 200, 100, 200, 60)
+FULL, SMALL = Size(100, 2000, 1000, 2000, 1000), Size(2, 100, 60, 200, 20)
 
 
 def bad_arguments() -> Count:

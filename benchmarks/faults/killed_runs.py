@@ -15,16 +15,28 @@ from .counts import Count
 
 OWN_FILE = """
 import jax, jax.numpy as jnp
+import loa
 
-def sample(key):
-    return jax.random.uniform(key, (3,), minval=0.5, maxval=2.0)
+class Bowls(loa.ProblemClass):
+    def sample(self, key):
+        return jax.random.uniform(key, (3,), minval=0.5, maxval=2.0)
 
-def loss(x, problem):
-    return 0.5 * jnp.sum(problem * x**2)
+    def loss(self, x, problem):
+        return 0.5 * jnp.sum(problem * x**2)
 
-start = jnp.ones(3)
+    def start(self, problem, key):
+        return jnp.ones(3)
+
+    def optimal_loss(self, problem):
+        return 0.0
+
+criterion = loa.loss_below(1e-6)
 horizon = 50
+baselines = {"gradient descent": loa.GradientDescent(0.5)}
 sizes = {"prior": 20, "posterior": 40, "validation": 20, "held-out": 40, "test": 20}
+
+def learn(lesson):
+    return loa.GradientDescent(0.7)
 """
 """The smallest experiment of a user's own."""
 

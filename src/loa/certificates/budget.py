@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..problems.arguments import check_type, positive_number
 from .certificate import Certificate

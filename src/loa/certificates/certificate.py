@@ -161,7 +161,7 @@ class Certificate:
         write_whole(Path(path), lambda temporary: temporary.write_text(text, encoding="utf-8"))
 
     @classmethod
-    def from_json(cls, text: str) -> Certificate:
+    def from_json(cls, text: str | bytes) -> Certificate:
         """The inverse of `to_json`, which refuses a text that was edited."""
         check_type("the text of a certificate", text, str | bytes, "JSON")
         try:

@@ -94,7 +94,7 @@ def number_range(name: str, value: Any, least: float = 0.0) -> tuple[float, floa
     >>> number_range("steepness", (50, 150))
     (50.0, 150.0)
     """
-    pair = tuple(value) if isinstance(value, tuple | list) else ()
+    pair: tuple[Any, ...] = tuple(value) if isinstance(value, tuple | list) else ()
     fits = len(pair) == 2 and all(is_number(end) and math.isfinite(end) for end in pair) and least <= pair[0] <= pair[1]
     if not fits:
         smallest = "" if least == -math.inf else f" with {least:g} ≤ low ≤ high"

@@ -151,14 +151,14 @@ def evaluate(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
     )
     checkpoints = as_evaluations(checkpoints)
-    stacked = isinstance(algorithm, Stack)
-    if stacked and _bytes_per_candidate(algorithm) > LARGE_CANDIDATE:
+    stack = algorithm if isinstance(algorithm, Stack) else None
+    if stack is not None and _bytes_per_candidate(stack) > LARGE_CANDIDATE:
         options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
         options |= dict(width=width, devices=devices or None, checkpoints=checkpoints, progress=progress)
-        return _one_after_the_other(algorithm, problem_class, problems, options)
+        return _one_after_the_other(stack, problem_class, problems, options)
     job = Job(
-        in_precision_of_problems(algorithm.algorithms if stacked else algorithm, problem_class, problems),
-        in_precision_of_problems(algorithm.common, problem_class, problems) if stacked else None,
+        in_precision_of_problems(algorithm if stack is None else stack.algorithms, problem_class, problems),
+        None if stack is None else in_precision_of_problems(stack.common, problem_class, problems),
         problem_class,
         jax.tree.map(jnp.asarray, problems),
         jnp.arange(count_problems(problems), dtype=jnp.int32),
@@ -166,7 +166,7 @@ def evaluate(
         criterion,
         functionals,
         int(horizon),
-        len(algorithm) if stacked else None,
+        None if stack is None else len(stack),
         int(replicates),
     )
     make_room()
@@ -182,12 +182,12 @@ def evaluate(
             "cannot be counted: use oracle.while_loop or oracle.cond instead."
         ) from error
     values, outcome = _assemble(shares, outcomes)
-    if not stacked:
+    if stack is None:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
     caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}
-    return Performance(values, outcome, int(horizon), algorithm.weights if stacked else None, seconds, caps, units)
+    return Performance(values, outcome, int(horizon), None if stack is None else stack.weights, seconds, caps, units)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
