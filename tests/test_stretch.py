@@ -88,6 +88,18 @@ def test_finished_imitation_is_not_done_again(often, monkeypatch, tmp_path):
     assert glances == []
 
 
+def test_training_goes_on_after_imitation_that_is_read_from_its_file(often, monkeypatch, tmp_path):
+    monkeypatch.setattr(resuming, "SHORT", 0.0)
+    found = [
+        loa.train(
+            imitated(checkpoint=tmp_path / "a.imitation"), BOWLS, key=KEY, steps=2, checks=1, validation=5, pool=16,
+            checkpoint=tmp_path / "a.checkpoint", **SETTING,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    assert eqx.tree_equal(found[0].algorithm, found[1].algorithm)
+
+
 def test_short_imitation_leaves_no_file(tmp_path):
     imitated(checkpoint=tmp_path / "a.imitation")
     assert not list(tmp_path.iterdir())

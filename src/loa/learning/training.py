@@ -329,7 +329,8 @@ def imitate(
             distance = float(course.tally.value / course.tally.steps)  # NaN if no step could be used
             report(Glance(end, distance, saving.seconds))
     saving.at_the_end(course)
-    return recipe.algorithm(course.learner.parameters)
+    # Copies that are bound to no device, whether read from a file or not: training has the same program after both.
+    return recipe.algorithm(jax.tree.map(lambda leaf: jax.numpy.asarray(np.asarray(leaf)), course.learner.parameters))
 
 
 def as_objective(objective: Objective | Functional | None) -> Objective:
