@@ -423,7 +423,7 @@ class WithAnything(loa.GradientDescent):
         (lambda: WithAnything(0.1, {"a": 1}), "part is a dict, which cannot be saved"),
         (lambda: WithAnything(0.1, KEY), "part is a .*, which cannot be saved"),
         (lambda: WithAnything(0.1, np.ones(2, complex)), "part is a ndarray, which cannot be saved"),
-        (Bowls, "only a loa.Algorithm or a stack"),
+        (Bowls, "must be a loa.Algorithm or a stack"),
     ],
     ids=["function", "static array", "static module", "dict", "key", "complex", "problem class"],
 )

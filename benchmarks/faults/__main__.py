@@ -50,7 +50,7 @@ def damage(run: Path, copy: Path, wrong_values: int) -> Count:
     lost = [f"{kind.name}: {wrong}" for kind in kinds if (wrong := damaged_runs.verdict(kind, run, copy))]
     return Count(
         "file of a run lost, cut, replaced or edited",
-        "`loa report` says so in one sentence, or reports the same",
+        "`loa report` answers in one sentence or with a report, never with a traceback",
         len(kinds),
         tuple(lost),
     )
@@ -75,8 +75,8 @@ def page(counts: list[Count], size: Size, seed: int, seconds: float) -> str:
     return f"""# Reliability
 
 What loa does when something goes wrong: processes are killed, disks are full, bits flip, files are edited, arguments
-make no sense. Each fault is tried many times. It counts as survived if nothing is lost and nothing false is believed;
-the table says what that means for each kind of fault.
+make no sense. Each fault is tried many times. It counts as survived as the second column of
+the table says.
 
 {table(counts)}
 
