@@ -12,7 +12,7 @@ from pathlib import Path
 import jax
 
 import loa
-from loa.experiments import SHARED_OUT
+from loa.experiments import DIVIDED
 from loa.run.training import measure
 from loa.storage.provenance import commit
 from loa.storage.saved_algorithms import SUFFIX, provenance
@@ -20,7 +20,7 @@ from loa.storage.saved_algorithms import SUFFIX, provenance
 
 def main(name: str) -> None:
     origin = provenance(name)
-    if origin["experiment"] in SHARED_OUT:
+    if origin["experiment"] in DIVIDED:
         jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
     experiment, algorithm = loa.experiments.get(origin["experiment"]), loa.load(name)
     measured = measure(experiment, {"learned": algorithm, **experiment.baselines}, origin["seed"])

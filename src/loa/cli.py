@@ -257,9 +257,9 @@ def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
 
 def _set_devices(experiment: str) -> None:
     """Let JAX see every core as a device, where that helps."""
-    from .experiments import SHARED_OUT
+    from .experiments import DIVIDED
 
-    if experiment in SHARED_OUT:
+    if experiment in DIVIDED:
         import jax
 
         jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
