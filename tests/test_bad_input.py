@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 import loa
 from loa import cli
 
+pytestmark = pytest.mark.wrong_types
+
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__.removesuffix("_rows"))
 def test_bad_arguments_end_in_a_sentence(group):

@@ -15,6 +15,8 @@ from loa.experiments.from_file import experiment_for, from_file
 from loa.experiments.own_file import OwnFileError
 from loa.experiments.rehearsal import rehearse
 
+pytestmark = pytest.mark.wrong_types
+
 BOWLS = """
 import jax, jax.numpy as jnp, loa
 import numpy as np
@@ -195,7 +197,7 @@ WHAT_ELSE = {
         unmarked(start("return jnp.zeros(4)")).replace("criterion = ", "other = "),
         "starts at points where the gap is 0.0",
     ),
-    "horizon in words": (instead("horizon", "horizon = 'many'"), "a whole number and at least 1, got many"),
+    "horizon in words": (instead("horizon", "horizon = 'many'"), "a whole number and at least 1, got 'many'"),
     "horizon 0": (instead("horizon", "horizon = 0"), "at least 1, got 0"),
     "horizon 2.5": (instead("horizon", "horizon = 2.5"), "whole number and at least 1, got 2.5"),
     "baselines in a list": (instead("baselines", "baselines = [loa.LBFGS()]"), "a dictionary of algorithms by name"),

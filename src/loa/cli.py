@@ -32,10 +32,10 @@ app = typer.Typer(
 
 
 @app.callback()
-def _end_on_signals(context: typer.Context) -> None:
+def _end_on_signals() -> None:
     from .storage.interruption import end_on_signals
 
-    resumable = context.invoked_subcommand in ("run", "train")
+    resumable = sys.argv[1:2] in (["run"], ["train"])
     end_on_signals(f"interrupted; `{_command()} --resume` continues from here." if resumable else "interrupted.")
 
 
