@@ -1,10 +1,8 @@
 """Batched linear algebra against NumPy, and programs that would stand still if calls of LAPACK were divided."""
 
-import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +12,6 @@ from jaxlib.version import __version_info__ as jaxlib_version
 from numpy.testing import assert_allclose
 
 from loa.problems import linear_algebra
-
-STRESS = Path(__file__).parents[1] / "benchmarks" / "faults" / "lapack.py"
 
 
 def positive(batch, size, dtype):
@@ -87,10 +83,17 @@ def test_the_primitives_that_call_lapack_are_known():
     assert names >= known - {"ormqr"}  # new in JAX 0.10
 
 
-@pytest.mark.slow
+STANDING_STILL = """
+import jax, jax.numpy as jnp, loa
+loa.ProblemClass
+a = jnp.eye(30) + 0.01 * jax.random.normal(jax.random.key(0), (64, 30, 30))
+program = jax.jit(jax.vmap(lambda a: jnp.trace(jnp.linalg.solve(a, a + 1)) + jnp.trace(jnp.linalg.solve(a.T, a - 1))))
+for _ in range(400):
+    program(a).block_until_ready()
+"""
+"""In plain JAX 0.10.2 on two cores, this stands still for ever within a few hundred repetitions."""
+
+
 def test_programs_with_lapack_do_not_stand_still():
-    """A small size of the stress test."""
-    command = [sys.executable, str(STRESS), "--repetitions", "1", "--only", "cholesky"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "survived" in done.stdout
+    """The smallest size of benchmarks/faults/lapack.py."""
+    subprocess.run([sys.executable, "-c", STANDING_STILL], check=True, timeout=120)
