@@ -14,7 +14,7 @@ from jax.tree_util import Partial
 from numpy.linalg import norm
 from numpy.testing import assert_allclose
 from scipy.fft import dctn
-from test_networks import in_numpy
+from test_coordinate_network import in_numpy
 
 import loa
 from loa import architectures as learned
@@ -54,7 +54,7 @@ def run(algorithm, problem_class, problem, x0, steps):
 
 
 def by_matrices(network, channels):
-    """A network that compiles in no time; `test_networks` compares the real one with matrix products."""
+    """A network that compiles in no time; `test_coordinate_network` compares the real one with matrix products."""
     for weight, relu in zip(network.weights, network.activated, strict=True):
         channels = jnp.maximum(jnp.tensordot(weight, channels, axes=1), 0 if relu else -jnp.inf)
     return channels

@@ -385,6 +385,7 @@ def test_a_file_that_defines_no_problem_is_refused(tmp_path, content, sentence):
         ("loa.LargestGap()", "`functionals` must be a list of instances of loa.Functional"),
     ],
 )
+@pytest.mark.wrong_types
 def test_functionals_whose_names_collide_are_refused_with_the_file(tmp_path, functionals, sentence):
     path = tmp_path / "mine.py"
     path.write_text(

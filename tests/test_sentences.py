@@ -191,6 +191,7 @@ def test_every_measure_has_its_sentence(fields, claim):
         ({"assumptions": "none"}, "assumptions must be a list of texts"),
     ],
 )
+@pytest.mark.wrong_types
 def test_impossible_content_is_refused(fields, sentence):
     content = made().to_dict() | fields
     with pytest.raises(ValueError, match=sentence):

@@ -64,7 +64,7 @@ def check_learn(learn: Any) -> None:
 
 
 def returns_an_algorithm(learn: Learn) -> Learn:
-    """The same way of learning, which refuses at once what is no algorithm or does not work on the problems."""
+    """The same way of learning, which immediately refuses what is no algorithm or does not work on the problems."""
 
     @functools.wraps(learn)
     def checked(lesson: Lesson) -> Algorithm:

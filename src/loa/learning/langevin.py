@@ -23,8 +23,7 @@ from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, Indicator, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
 from .learner import Learner, Recipe, advance
-from .objective import Objective
-from .training import as_objective
+from .objective import Objective, as_objective
 
 MOST_ROUNDS = 20
 """The sampler gives up after proposing about this many times the number of points wanted."""

@@ -18,6 +18,9 @@ from ..trajectory.job import where
 from ..trajectory.walk import Walk
 from .objective import Objective, OverSegments, Segment, Slot
 
+CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
+"""How steps of training descend, unless told otherwise."""
+
 
 class Learner(NamedTuple):
     """Everything that changes while training, and so everything a checkpoint holds."""

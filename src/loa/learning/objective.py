@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
+from ..problems.arguments import shown
 from ..problems.criterion import Criterion
 from ..problems.gaps import norm
 from ..problems.problem_class import ProblemClass
@@ -137,3 +138,25 @@ class Imitation(Objective):
         carry = Moment.beginning(slot.state), master.begin_at(start)
         (last, _), misses = jax.lax.scan(body, carry, jnp.arange(self.length))
         return Segment(jnp.mean(misses), last.state, ~first.gap(criterion))
+
+
+def as_objective(objective: Objective | Functional | None) -> Objective:
+    """Turn the argument `objective` of `loa.train` into an objective.
+
+    Arguments:
+        objective: an `Objective`, a functional, or None.
+
+    Returns:
+        The objective itself; for a functional, its mean over segments of as many steps as it needs; for None, the
+        paper's one-step contraction.
+
+    >>> as_objective(None).length
+    1
+    """
+    if objective is None:
+        objective = OneStepContraction()
+    if isinstance(objective, Functional):
+        objective = OverSegments(objective, length=max(1, objective.steps))
+    if not isinstance(objective, Objective):
+        raise TypeError(f"objective must be an Objective or a Functional, got {shown(objective)}.")
+    return objective

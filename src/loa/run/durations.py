@@ -12,7 +12,7 @@ from ..storage.files import write_json
 
 
 class Durations:
-    """Seconds by stage, kept in a file, so that a stage that was interrupted goes on with what it had.
+    """Seconds by stage, kept in a file, so that those of an interrupted stage are not lost.
 
     A process that is killed cannot note how long it has worked. The time of its last file shows it, up to work that was
     lost.

@@ -7,10 +7,11 @@ formulas differ from the paper's text, `docs/what-differs.md` says how.
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Array as AnyArray
 from jaxtyping import Float
 from scipy import optimize
 
-Array = Float[np.ndarray, "..."]
+Array = Float[np.ndarray | AnyArray, "..."]
 
 
 def stopping_time(curvature: Array | float, step_size: Array | float, tolerance: float) -> Array:
