@@ -32,6 +32,7 @@ def test_a_diverged_trajectory_counts_as_the_cap():
     assert np.isinf(found["s"]).all()
 
 
+@pytest.mark.wrong_types
 @pytest.mark.parametrize("step", [0, 2.5])
 def test_a_step_that_is_no_positive_whole_number_is_refused(step):
     with pytest.raises(ValueError, match="whole number"):

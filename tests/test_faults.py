@@ -27,6 +27,7 @@ def test_bits_that_flip():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of xarray, on what it finds in damaged files
 def test_damaged_runs_get_a_sentence(tmp_path, monkeypatch):
     from loa.presentation import figures
 

@@ -41,7 +41,7 @@ def test_a_signal_ends_a_command_in_an_endless_step(number, tmp_path):
     assert code == 128 + number
     assert seconds < 5.0  # two seconds on a machine that is not busy
     assert words.startswith("loa: interrupted; `loa run ")
-    assert words.endswith("--resume` goes on from here.\n")
+    assert words.endswith("--resume` continues from here.\n")
     assert words.count("interrupted") == 1
 
 

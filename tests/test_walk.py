@@ -128,6 +128,7 @@ class RandomImages(loa.problems.ImageRestoration):
         return jax.random.uniform(key, self.size)
 
 
+@pytest.mark.wrong_types
 def test_pictures_show_the_same_trajectories():
     problem_class, key = RandomImages(size=(6, 5)), jax.random.key(0)
     problems = problem_class.draw(KEY, 3)

@@ -23,7 +23,7 @@ class GradientDescent(Algorithm):
         step_size: α > 0.
 
     >>> import jax, loa
-    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> parabolas, curvature = loa.problems.RunningExample(), jax.numpy.array([2.0])  # x² - x, minimal at ½
     >>> path = loa.trajectories(GradientDescent(0.25), parabolas, curvature, horizon=3, key=jax.random.key(0))
     >>> path.iterates.ravel().tolist()
     [0.0, 0.25, 0.375, 0.4375]

@@ -33,7 +33,7 @@ class HeavyBall(Algorithm):
     Reference: Polyak, *Some methods of speeding up the convergence of iteration methods*, 1964.
 
     >>> import jax, loa
-    >>> parabolas, curvature = loa.problems.RunningExample(), jnp.array([2.0])  # x² - x, minimal at ½
+    >>> parabolas, curvature = loa.problems.RunningExample(), jax.numpy.array([2.0])  # x² - x, minimal at ½
     >>> path = loa.trajectories(HeavyBall(0.25, 0.5), parabolas, curvature, horizon=3, key=jax.random.key(0))
     >>> path.iterates.ravel().tolist()
     [0.0, 0.25, 0.5, 0.625]

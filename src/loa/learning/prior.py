@@ -58,7 +58,7 @@ def prior_on(
     >>> support = stack([GradientDescent(0.1), GradientDescent(0.2)])
     >>> prior = prior_on(support, [[[40.0], [60.0]], [[20.0], [30.0]]], cap=100.0, num_posterior=200)
     >>> prior.stack.weights.round(2)
-    array([0.24, 0.76])
+    array([0.35, 0.65])
     """
     check_type("support", support, Stack, "a loa.Stack of candidates, such as loa.stack([…])")
     equal = support.weighted(np.full(len(support), 1.0 / len(support)))

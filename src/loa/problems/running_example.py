@@ -25,8 +25,8 @@ class RunningExample(ProblemClass):
         smallest: m > 0.
         largest: L > m.
 
-    >>> RunningExample().solution(jnp.array([1.0, 4.0]))
-    Array([1.  , 0.25], dtype=float64)
+    >>> float(RunningExample().solution(jnp.asarray(4.0)))
+    0.25
     """
 
     affine_gradient: ClassVar[bool] = True

@@ -13,11 +13,13 @@ from ..problems.arguments import shown
 def check_types(instance: Any, where: str = "") -> None:
     """Refuse a dataclass with a field that is not of its declared type; `where` names it in the sentence.
 
-    >>> from loa.results.summary import FunctionalSummary
-    >>> check_types(FunctionalSummary("time", "Time", "s", "", cap="large"))
+    >>> @dataclasses.dataclass
+    ... class Point:
+    ...     x: float | None
+    >>> check_types(Point("large"))
     Traceback (most recent call last):
     ...
-    ValueError: cap must be float or None, got 'large'
+    ValueError: x must be float or None, got 'large'
     """
     for name, kind in get_type_hints(type(instance)).items():
         _check(f"{where}{name}", getattr(instance, name), kind)

@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import equinox as eqx
@@ -114,7 +113,7 @@ def _files(file: Path) -> dict[str, Aspect]:
     return found
 
 
-def _local_file(module: ModuleType, folder: Path) -> Path | None:
+def _local_file(module: object, folder: Path) -> Path | None:
     """The file of a module in this folder, unless it belongs to an installed library or to loa."""
     name = getattr(module, "__file__", None)
     if not isinstance(name, str) or not name.endswith(".py"):
