@@ -123,10 +123,14 @@ class RunDirectory:
                 "file, or add --overwrite to start again."
             )
 
-    def finish(self) -> None:
-        """Remove what served only to resume the run, which is complete, and the names of what was not written."""
+    def finish(self, later: Iterable[str] = ()) -> None:
+        """Remove what served only to resume the run, which is complete, and the names of what was not written.
+
+        Names in `later` are kept: files that will still be written.
+        """
         self.manifest.remove((ORDER, STAGES))
-        self.manifest.forget(name for name in self.manifest.names if not (self.path / name).exists())
+        missing = {name for name in self.manifest.names if not (self.path / name).exists()}
+        self.manifest.forget(missing - set(later))
 
     @property
     def seconds(self) -> Mapping[str, float]:

@@ -137,7 +137,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     draw_all(results, directory)
     write_report(results, directory)
     results.save(directory)
-    place.finish()
+    place.finish(experiment.presentation.files)
     return results
 
 
