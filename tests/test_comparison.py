@@ -76,4 +76,12 @@ def test_the_summary_is_that_of_a_run(comparison):
 
 def test_a_comparison_needs_the_stopping_time():
     with pytest.raises(ValueError, match=r"needs loa.StoppingTime"):
-        loa.compare({}, Bowls(), np.ones((2, 4)), criterion=loa.loss_below(1), horizon=1, key=KEY, functionals=())
+        loa.compare(
+            {"slow": loa.GradientDescent(0.1)},
+            Bowls(),
+            np.ones((2, 4)),
+            criterion=loa.loss_below(1),
+            horizon=1,
+            key=KEY,
+            functionals=(),
+        )

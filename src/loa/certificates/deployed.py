@@ -61,7 +61,7 @@ def certify(
     values = array_of_numbers("values", values) if diverged is None else _diverged_at_cap(values, diverged, goal.cap)
     certificate = _mean(goal, values, confidence, prior_values)
     if values.dtype != bool:
-        warn_of_truncation(values, goal.cap, depth=1)
+        warn_of_truncation(values, goal.cap)
     return certificate
 
 

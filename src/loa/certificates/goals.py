@@ -229,7 +229,7 @@ def _up_to(values: Any, cap: float | None) -> Array:
     """One value per problem, none above the cap if there is one."""
     values = one_per_problem(values)
     if cap is None:
-        warn_of_truncation(values, cap, depth=3)
+        warn_of_truncation(values, cap)
     else:
         shares_of_cap(values, cap)
     return values

@@ -6,7 +6,6 @@ Everything that would make a certificate invalid is refused here with one senten
 from __future__ import annotations
 
 import hashlib
-import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from ..algorithms.weights import as_distribution
 from ..problems.arguments import array_of_numbers, is_number, positive_number, shown
 from ..problems.problem_class import whole_number
+from ..problems.warning import warn
 from ..statistics.proportions import check_fraction as check_fraction
 from .rounding import number_exact, percent_up, plain
 
@@ -119,11 +119,10 @@ def finite_or_infinite(values: Any) -> Array:
     return values
 
 
-def warn_of_truncation(values: Any, cap: float | None, depth: int) -> None:
+def warn_of_truncation(values: Any, cap: float | None) -> None:
     """Warn when values look truncated below the cap, or look truncated at all if they were declared not to be.
 
     Truncated values have a heap at their maximum: at least 3% of them share it, and no other value is half as common.
-    `depth` is the number of calls between the user and this one.
     """
     values = array_of_numbers("values", values)
     if values.size == 0 or np.isnan(values.astype(float)).any():
@@ -134,10 +133,9 @@ def warn_of_truncation(values: Any, cap: float | None, depth: int) -> None:
     if known or heap < max(MOST_ALIKE * values.size, 3) or 2 * others.max(initial=0) > heap:
         return
     below = "and they were declared to have no cap" if cap is None else f"which is below the cap {number_exact(cap)}"
-    warnings.warn(
+    warn(
         f"{percent_up(heap / values.size)} of the values share the maximum {number_exact(largest)}, {below}: if runs "
         f"were stopped there, the cap must be {number_exact(largest)}, or the certificate is false.",
-        stacklevel=depth + 2,
     )
 
 

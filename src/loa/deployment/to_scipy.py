@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import any_number
 from ..problems.problem_class import whole_number
+from ..problems.warning import warn
 from ..trajectory.kernels import in_precision
 from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
@@ -183,4 +183,4 @@ def _check(name: str, bounds: Any, constraints: Any, options: dict[str, Any]) ->
     if unused:
         from scipy.optimize import OptimizeWarning
 
-        warnings.warn(f"{name} does not use {', '.join(unused)}.", OptimizeWarning, stacklevel=4)
+        warn(f"{name} does not use {', '.join(unused)}.", OptimizeWarning)

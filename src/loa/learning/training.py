@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type, positive_number, share, shown
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_stack, count_problems, whole_number
+from ..problems.warning import warn
 from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.resuming import forget_evaluations
 from ..trajectory.checks import check_algorithm, check_setting
@@ -172,9 +172,8 @@ def train(
     def identity(learner: Learner) -> str | None:
         program = recipe.program(learner, problems_for(0), key, constraint)
         if not recognizable(program):
-            warnings.warn(
+            warn(
                 "this training calls Python functions, so it cannot be fingerprinted, and no checkpoint is saved.",
-                stacklevel=5,
             )
             return None
         return fingerprint(recipe, parameters, problems, validation, jax.random.key_data(key), settings, program)
@@ -213,10 +212,9 @@ class Course(NamedTuple):
                 forget_evaluations(self.checkpoints)
             self.report(history.checks[-1])
         if history.setbacks >= PATIENCE:
-            warnings.warn(
+            warn(
                 f"training was set back {PATIENCE} times in a row without finding a better point, and ended after "
                 f"{len(history) - 1} of {self.checks} checks; a smaller learning rate may help.",
-                stacklevel=4,
             )
         return Trained(self.recipe.algorithm(progress.best), history.checks)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from ..algorithms.algorithm import Algorithm, stack
 from ..problems.arguments import any_number, check_callable, check_type, is_number, shown
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.warning import warn
 from ..statistics import measures
 from ..storage.resuming import as_evaluations
 from ..trajectory.checks import check_algorithm, check_functionals, check_setting
@@ -323,4 +323,4 @@ def _warn_at_the_edge(intervals: Mapping[str, Interval], position: np.ndarray) -
     for (name, interval), p in zip(intervals.items(), position, strict=True):
         if p < 1e-3 or p > 1 - 1e-3:
             value = interval.at(p)
-            warnings.warn(f"the best {name}, {value:.4g}, lies at the edge of its range: widen it.", stacklevel=3)
+            warn(f"the best {name}, {value:.4g}, lies at the edge of its range: widen it.")

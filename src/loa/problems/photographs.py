@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from .arguments import as_path
+from .warning import warn
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -91,7 +91,7 @@ def load(folder: Path | str | None, *, new: bool, smallest: tuple[int, int]) -> 
                 raise
             unreadable.append(f"{path.name} ({type(error).__name__})")
     if unreadable:
-        warnings.warn(f"skipped files in {folder} that are not images: {', '.join(unreadable)}.", stacklevel=4)
+        warn(f"skipped files in {folder} that are not images: {', '.join(unreadable)}.")
     if len(photographs) <= NUM_HELD_OUT:
         raise ValueError(
             f"{folder} has {len(photographs)} images that can be read, but at least {NUM_HELD_OUT + 1} are needed: "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,6 +17,7 @@ from . import (
     linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
 )
 from .arguments import shown
+from .warning import warn
 
 OPTIONAL = (
     "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
@@ -91,7 +91,7 @@ class ProblemClass(eqx.Module):
         if copies is not None:
             if coincidences.distinct(problems)[0] == 1:
                 raise ValueError(copies)
-            warnings.warn(copies, stacklevel=3)  # beyond equinox, which wraps methods
+            warn(copies)
         return problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:

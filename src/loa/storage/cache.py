@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..problems.warning import warn
 from .checkpoint import Checkpoint, UnusableCheckpoint
 
 
@@ -31,7 +31,7 @@ class Cache(NamedTuple):
         checkpoint = self._file(identity)
         try:
             if others_can_write(checkpoint.path):
-                _warn(f"{checkpoint.path} can be written to by other users and was ignored.")
+                warn(f"{checkpoint.path} can be written to by other users and was ignored.")
                 return None
             return checkpoint.load(lambda note: form)[0]
         except (OSError, UnusableCheckpoint):
@@ -45,7 +45,7 @@ class Cache(NamedTuple):
             checkpoint.save(result, {})
             checkpoint.path.chmod(0o600)
         except OSError as reason:
-            _warn(f"a result could not be kept in the cache: {reason}.")
+            warn(f"a result could not be kept in the cache: {reason}.")
 
     def _file(self, identity: str) -> Checkpoint:
         return Checkpoint(self.directory / f"{identity}.cached", identity)
@@ -56,7 +56,7 @@ def user_cache() -> Cache | None:
     directory = cache_directory()
     try:
         if others_can_write(directory):
-            _warn(f"the cache {directory} can be written to by other users and is not used: run chmod go-w on it.")
+            warn(f"the cache {directory} can be written to by other users and is not used: run chmod go-w on it.")
             return None
     except OSError:
         pass  # it does not exist yet
@@ -76,7 +76,7 @@ def cache_directory() -> Path:
     except RuntimeError:
         user = os.getuid() if hasattr(os, "getuid") else "user"
         directory = Path(tempfile.gettempdir()) / f"loa-{user}"
-        _warn(f"there is no home directory, so that the cache is in {directory}; set LOA_CACHE to choose another.")
+        warn(f"there is no home directory, so that the cache is in {directory}; set LOA_CACHE to choose another.")
         return directory
 
 
@@ -86,7 +86,3 @@ def others_can_write(path: Path) -> bool:
         return False
     status = path.stat()
     return status.st_uid != os.geteuid() or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-
-
-def _warn(sentence: str) -> None:
-    warnings.warn(sentence, stacklevel=4)

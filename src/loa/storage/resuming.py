@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..problems.arguments import as_path
+from ..problems.warning import warn
 from .checkpoint import Checkpoint, UnusableCheckpoint
 
 EVERY = 8.0
@@ -124,9 +124,8 @@ class EvaluationCheckpoint:
         try:
             progress, note = self._checkpoint.load(lambda note: empty(note["width"]))
         except UnusableCheckpoint:
-            warnings.warn(
+            warn(
                 f"{self._checkpoint.path} is damaged and was ignored: the evaluation starts from the beginning.",
-                stacklevel=2,
             )
             return None
         return progress, note["seconds"]

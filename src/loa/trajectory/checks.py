@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -20,6 +19,7 @@ from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
+from ..problems.warning import warn
 from .functionals import End, Functional, Indicator
 from .jaxprs import largest_array, num_bytes
 from .job import Job
@@ -294,10 +294,9 @@ def _warn_of_unknown_optimum(job: Job) -> None:
     asking = [functional.name for functional in job.functionals if uses_loss_gap(functional)]
     if asking and not job.problem_class.has("optimal_loss"):
         name = type(job.problem_class).__name__
-        warnings.warn(
+        warn(
             f"{', '.join(asking)} measures the loss above its minimum, which {name} does not state, so 0 is taken: "
             f"define `def optimal_loss(self, problem)` in {name} (`return 0.0` if it is 0), or pass another gap.",
-            stacklevel=4,
         )
 
 
@@ -311,10 +310,9 @@ def warn_of_precision(job: Job) -> None:
             advice = "a larger tolerance"
             if gap.dtype != jnp.float64:
                 advice = f"float64 (jax.config.update('jax_enable_x64', True)) or {advice}"
-            warnings.warn(
+            warn(
                 f"the criterion {threshold!r} is below what {gap.dtype} resolves (about {resolution:.0e} here), so it "
                 f"may never be met: use {advice}.",
-                stacklevel=3,
             )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,6 +19,7 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
+from ..problems.warning import warn
 from ..storage.resuming import Evaluations, as_evaluations
 from .checks import check_arguments, check_job, uses_loss_gap, warn_of_precision
 from .compiled_programs import make_room
@@ -281,8 +281,7 @@ def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:
         if uses_loss_gap(functional):
             name = type(job.problem_class).__name__
             reason = f"most likely the loss falls below {name}.optimal_loss, so that the gap is negative; the gap is"
-        warnings.warn(
+        warn(
             f"{functional.name} is not a number on {missing.mean():.1%} of the trajectories, first on problem "
             f"{int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
-            stacklevel=3,
         )
