@@ -6,6 +6,7 @@ from . import experiments as experiments
 from . import learning as learning
 from . import problems as problems
 from .algorithms.adam import Adam as Adam
+from .algorithms.admm import ADMM as ADMM
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
@@ -17,7 +18,10 @@ from .algorithms.gradient_descent import GradientDescent as GradientDescent
 from .algorithms.heavy_ball import HeavyBall as HeavyBall
 from .algorithms.lbfgs import LBFGS as LBFGS
 from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
+from .algorithms.newton import LevenbergMarquardt as LevenbergMarquardt
+from .algorithms.newton import Newton as Newton
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
+from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .certificates import certify as certify
 from .deployment.to_optax import to_optax as to_optax
@@ -26,7 +30,7 @@ from .deployment.to_torch import torch_optimizer as torch_optimizer
 from .learning import imitate as imitate
 from .learning import train as train
 from .learning.tuning import tune as tune
-from .learning.tuning import tune_by_gradient as tune_by_gradient
+from .learning.tuning_by_gradient import tune_by_gradient as tune_by_gradient
 from .problems import gaps as gaps
 from .problems.criterion import Criterion as Criterion
 from .problems.criterion import distance_below as distance_below

@@ -1,6 +1,7 @@
 """Algorithms: the common interface, and classical methods."""
 
 from .adam import Adam as Adam
+from .admm import ADMM as ADMM
 from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
@@ -13,5 +14,8 @@ from .gradient_descent import GradientDescent as GradientDescent
 from .heavy_ball import HeavyBall as HeavyBall
 from .lbfgs import LBFGS as LBFGS
 from .nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
+from .newton import LevenbergMarquardt as LevenbergMarquardt
+from .newton import Newton as Newton
 from .proximal_gradient import ProximalGradient as ProximalGradient
+from .semismooth_newton import SemismoothNewton as SemismoothNewton
 from .sgd import SGD as SGD

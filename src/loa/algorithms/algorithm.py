@@ -68,7 +68,8 @@ class Stack(eqx.Module):
     The parameters are \(h_1, \dots, h_K\).
 
     `algorithms` is one module whose array leaves carry a leading axis of length K; make it with `loa.stack`. Arrays
-    that all candidates have in common are held once, in `common`, and are None in `algorithms`.
+    that all candidates have in common are held once, in `common`, and are None in `algorithms`. An algorithm without
+    parameters is a stack of one.
     """
 
     algorithms: Algorithm
@@ -76,7 +77,8 @@ class Stack(eqx.Module):
     common: Algorithm | None = None
 
     def __len__(self) -> int:
-        return jax.tree.leaves(eqx.filter(self.algorithms, eqx.is_array))[0].shape[0]
+        arrays = jax.tree.leaves(eqx.filter(self.algorithms, eqx.is_array))
+        return arrays[0].shape[0] if arrays else 1
 
     def __getitem__(self, index: int) -> Algorithm:
         check_type("the index of a candidate", index, int | np.integer, "a whole number")
@@ -118,7 +120,7 @@ def stack(algorithms: Iterable[Algorithm], weights: Any = None) -> Stack:
             "shapes, can be stacked; a field that is a plain number becomes one by eqx.field(converter=jnp.asarray)."
         )
     arrays = [eqx.filter(algorithm, eqx.is_array) for algorithm in algorithms]
-    if not jax.tree.leaves(arrays[0]):
+    if not jax.tree.leaves(arrays[0]) and len(algorithms) > 1:
         raise ValueError(f"{type(algorithms[0]).__name__} has no array parameters, so there is nothing to stack.")
     shared = jax.tree.map(lambda first, *others: all(other is first for other in others), *arrays)
     if all(jax.tree.leaves(shared)):

@@ -13,6 +13,7 @@ import jax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..learning.cost import Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, whole_number
@@ -253,13 +254,17 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Lesson:
-    """What learning needs to know besides the experiment: the seed, the effort, and where to keep checkpoints."""
+    """What learning needs to know besides the experiment.
+
+    That is the seed, the effort, where to keep checkpoints, and the cost that is to be small.
+    """
 
     experiment: Experiment
     seed: int = 0
     effort: float = 1.0
     checkpoint: Path | None = None
     progress: bool = False
+    cost: Cost = Cost()
     facts: dict[str, Any] = field(default_factory=dict)
     """How the algorithm was learned, for the provenance: written by the function that learns it."""
 

@@ -21,4 +21,4 @@ from .training import Trained as Trained
 from .training import train as train
 from .tuning import Interval as Interval
 from .tuning import tune as tune
-from .tuning import tune_by_gradient as tune_by_gradient
+from .tuning_by_gradient import tune_by_gradient as tune_by_gradient

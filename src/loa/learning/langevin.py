@@ -13,7 +13,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Bool, Key
 
-from ..algorithms.algorithm import Algorithm, Stack
+from ..algorithms.algorithm import Algorithm, Stack, stack
 from ..problems.arguments import positive_number, share
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
@@ -105,7 +105,7 @@ def langevin_support(
     objective = as_objective(objective)
     parameters, form = eqx.partition(in_precision_of_problems(algorithm, problem_class, problems), free)
     if not jax.tree.leaves(parameters):
-        raise ValueError(f"no parameter of {type(algorithm).__name__} is free to vary.")
+        return _alone(algorithm, problem_class, problems, criterion, horizon, key, functionals, checkpoints)
 
     def schedule(step: Any) -> Any:
         return step_size / (1.0 + step / thinning)
@@ -138,6 +138,13 @@ def langevin_support(
             )
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:size], *kept)
     return Support(_stack_of(stacked, form), Performance.joined(looks).of_candidates(slice(size)))
+
+
+def _alone(algorithm, problem_class, problems, criterion, horizon, key, functionals, checkpoints) -> Support:
+    """An algorithm without parameters that are free has no neighbours: it is the only candidate."""
+    only, own_key = stack([algorithm]), jax.random.fold_in(key, 2)
+    options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=own_key, functionals=functionals)
+    return Support(only, evaluate(only, problem_class, problems, **options, checkpoints=as_evaluations(checkpoints)))
 
 
 def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""]) -> Any:

@@ -9,26 +9,25 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, Scalar
+from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, stack
 from ..problems.arguments import any_number, check_callable, check_type, is_number, shown
 from ..problems.criterion import Criterion
-from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..problems.warning import warn
 from ..statistics import measures
 from ..storage.resuming import as_evaluations
-from ..trajectory.checks import check_algorithm, check_functionals, check_setting
+from ..trajectory.checks import check_algorithm, check_functionals
 from ..trajectory.evaluation import evaluate
-from ..trajectory.functionals import End, Functional, StoppingTime
-from ..trajectory.kernels import in_precision_of_problems
+from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.progress import printed
-from ..trajectory.walk import Walk, trajectory_key
 
 Objective = Callable[[np.ndarray], float]
+
+Space = Mapping[str, "Interval | tuple[float, float]"]
+"""The range of each parameter."""
 
 
 class Interval(NamedTuple):
@@ -43,6 +42,14 @@ class Interval(NamedTuple):
         if self.logarithmic:
             return self.low * (self.high / self.low) ** position
         return self.low + (self.high - self.low) * position
+
+    def position(self, value: float) -> float:
+        """The position of a value; those outside of the range are at its ends."""
+        if self.logarithmic:
+            position = math.log(value / self.low) / math.log(self.high / self.low)
+        else:
+            position = (value - self.low) / (self.high - self.low)
+        return min(max(position, 0.0), 1.0)
 
 
 class Tuned(NamedTuple):
@@ -115,8 +122,8 @@ def tune(
     >>> 0.15 < tuned.parameters["step_size"] < 0.18
     True
     """
-    intervals = _checked(space)
-    check_setting(problem_class, criterion, horizon, key)
+    intervals = checked_space(space)
+    checksetting_at(problem_class, criterion, horizon, key)
     count_problems(problems)
     check_callable("measure", measure, "a function of values such as loa.measures.mean")
     whole_number("replicates", replicates)
@@ -131,112 +138,46 @@ def tune(
         return [float(measure(value[functional.name])) for value in values]
 
     sign, started = -1.0 if maximize else 1.0, time.perf_counter()
-    best, best_value, tried = _first_position(intervals, {} if start is None else start), math.inf, []
+
+    def signed(algorithms: list[Algorithm]) -> list[float]:
+        return [sign * value for value in objective(algorithms)]
+
     with printed(progress, "tuning", rounds) as report:
-        for number in range(rounds):
-            positions = _positions(best, 3.0**-number, candidates, number)
-            settings = [_setting(intervals, position) for position in positions]
-            found = objective([_made(algorithm_factory, setting) for setting in settings])
-            tried += zip(settings, found, strict=True)
-            signed = [math.inf if math.isnan(value) else sign * value for value in found]
-            winner = int(np.argmin(signed))
-            if signed[winner] < best_value:
-                best, best_value = positions[winner], signed[winner]
-            report(Round(number + 1, len(tried), functional.name, sign * best_value, time.perf_counter() - started))
-    if not math.isfinite(best_value):
+
+        def after_round(number: int, tried: int, value: float) -> None:
+            report(Round(number, tried, functional.name, sign * value, time.perf_counter() - started))
+
+        found = search(algorithm_factory, intervals, signed, start or {}, candidates, rounds, after_round)
+    if not math.isfinite(found.value):
         raise ValueError(f"no setting in this space gives a finite {functional.name}: choose another space or a cap.")
-    parameters = _setting(intervals, best)
-    _warn_at_the_edge(intervals, best)
-    return Tuned(algorithm_factory(**parameters), parameters, sign * best_value, tried)
+    warn_at_the_edge(intervals, found.parameters)
+    return found._replace(value=sign * found.value, tried=[(setting, sign * value) for setting, value in found.tried])
 
 
-def tune_by_gradient(
+def search(
     algorithm_factory: Callable[..., Algorithm],
-    space: Mapping[str, Interval | tuple[float, float]],
-    problem_class: ProblemClass,
-    problems: Any,
-    *,
-    functional: Functional,
-    horizon: int,
-    key: Key[Array, ""],
-    start: Mapping[str, float] | None = None,
-    iterations: int = 100,
+    space: Space,
+    objective: Callable[[list[Algorithm]], list[float]],
+    start: Mapping[str, float],
+    candidates: int,
+    rounds: int,
+    after_round: Callable[[int, int, float], None] = lambda number, tried, value: None,
 ) -> Tuned:
-    """Find the parameters that minimize the mean of a differentiable functional, by gradients through the trajectory.
-
-    L-BFGS minimizes it over exactly `horizon` steps. This suits functionals such as `Gap(step=k)` or
-    `ContractionFactor`; a stopping time has no useful derivative.
-
-    Arguments:
-        algorithm_factory, space: as in `loa.tune`.
-        functional: what is minimized.
-        horizon: the number of steps.
-        start: where the search begins; the middle of each range that it does not name.
-        iterations: the largest number of iterations of L-BFGS.
-
-    Returns:
-        `Tuned`: the best algorithm, its parameters, and all settings that were tried.
-    """
-    from scipy import optimize
-
-    check_key(key)
-    check_functionals([functional])
-    check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
-    count_problems(problems)
-    whole_number("iterations", iterations)
-    if functional.steps > whole_number("horizon", horizon):
-        raise ValueError(f"{functional.name} needs {functional.steps} steps, but the horizon is {horizon}.")
-    intervals = _checked(space)
-    tried: list[tuple[dict[str, float], float]] = []
-
-    @jax.jit
-    def objective(position: Float[Array, " parameter"]) -> Scalar:
-        setting = {name: i.at(p) for (name, i), p in zip(intervals.items(), position, strict=True)}
-        algorithm = _made(algorithm_factory, setting)
-        return _mean_after(algorithm, problem_class, problems, functional, horizon, key)
-
-    slope = jax.jit(jax.value_and_grad(objective))
-
-    def value_and_slope(position: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = slope(jnp.asarray(position))
-        tried.append((_setting(intervals, position), float(value)))
-        return float(value), np.asarray(gradient, float)
-
-    first = _first_position(intervals, {} if start is None else start)
-    value, gradient = value_and_slope(first)
-    if not (math.isfinite(value) and np.isfinite(gradient).all()):
-        raise ValueError(f"{functional.name} is {value} at {_setting(intervals, first)}: start elsewhere with start=….")
-    if not np.any(gradient):
-        raise ValueError(f"{functional.name} has no derivative by {', '.join(intervals)}: use loa.tune instead.")
-    options = {"maxiter": iterations, "ftol": 1e-15, "gtol": 1e-10}
-    found = optimize.minimize(
-        value_and_slope, first, jac=True, bounds=[(0.0, 1.0)] * len(first), method="L-BFGS-B", options=options
-    )
-    if not math.isfinite(found.fun):
-        raise ValueError(f"{functional.name} became {found.fun} on the way: choose a smaller space or another start.")
-    parameters = _setting(intervals, found.x)
-    _warn_at_the_edge(intervals, found.x)
-    return Tuned(algorithm_factory(**parameters), parameters, float(found.fun), tried)
-
-
-def _mean_after(algorithm, problem_class, problems, functional: Functional, horizon: int, key) -> Scalar:
-    """Mean of a functional over trajectories of a fixed length, differentiable by the algorithm."""
-    algorithm = in_precision_of_problems(algorithm, problem_class, problems)
-
-    def one(index: Any, problem: Any) -> Scalar:
-        walk, own_key = Walk(algorithm, problem_class, problem).knowing(), trajectory_key(key, index)
-
-        def body(carry: Any, _: None) -> tuple[Any, None]:
-            moment, fold = carry
-            moment = walk.step(moment, own_key)
-            return (moment, functional.update(fold, walk.record(moment))), None
-
-        first = walk.begin(own_key)
-        (_, fold), _ = jax.lax.scan(body, (first, functional.init(walk.record(first))), length=horizon)
-        time = jnp.asarray(horizon)
-        return functional.result(fold, End(time, jnp.asarray(False), jnp.asarray(True), time, horizon))
-
-    return jnp.mean(jax.vmap(one)(jnp.arange(count_problems(problems)), problems))
+    """The search of `tune`, for any objective of a list of algorithms; the smallest value is the best."""
+    intervals = checked_space(space)
+    best, best_value, tried = first_position(intervals, start), math.inf, []
+    for number in range(rounds):
+        positions = _positions(best, 3.0**-number, candidates, number)
+        settings = [setting_at(intervals, position) for position in positions]
+        found = objective([made_by(algorithm_factory, setting) for setting in settings])
+        tried += zip(settings, found, strict=True)
+        numbers = [math.inf if math.isnan(value) else value for value in found]
+        winner = int(np.argmin(numbers))
+        if numbers[winner] < best_value:
+            best, best_value = positions[winner], numbers[winner]
+        after_round(number + 1, len(tried), best_value)
+    parameters = setting_at(intervals, best)
+    return Tuned(algorithm_factory(**parameters), parameters, best_value, tried)
 
 
 def _evaluate_each(algorithms: list[Algorithm], problem_class: ProblemClass, problems: Any, options: Any) -> list[Any]:
@@ -249,7 +190,7 @@ def _evaluate_each(algorithms: list[Algorithm], problem_class: ProblemClass, pro
     return [{name: value[index] for name, value in values.items()} for index in range(len(algorithms))]
 
 
-def _checked(space: Mapping[str, Interval | tuple[float, float]]) -> dict[str, Interval]:
+def checked_space(space: Mapping[str, Interval | tuple[float, float]]) -> dict[str, Interval]:
     check_type("space", space, Mapping, "a dict of ranges, such as {'step_size': (0.01, 0.1)}")
     if not space:
         raise ValueError("the space to search has no parameters.")
@@ -269,7 +210,7 @@ def _interval(name: str, ends: Any) -> Interval:
     return Interval(*ends)
 
 
-def _made(algorithm_factory: Callable[..., Algorithm], setting: Mapping[str, Any]) -> Algorithm:
+def made_by(algorithm_factory: Callable[..., Algorithm], setting: Mapping[str, Any]) -> Algorithm:
     """The algorithm with these parameters."""
     check_callable("algorithm_factory", algorithm_factory, "a function or class such as loa.GradientDescent")
     try:
@@ -295,32 +236,34 @@ def _positions(center: np.ndarray, width: float, count: int, seed: int) -> np.nd
     return points
 
 
-def _setting(intervals: Mapping[str, Interval], position: np.ndarray) -> dict[str, float]:
+def setting_at(intervals: Mapping[str, Interval], position: np.ndarray) -> dict[str, float]:
     return {name: float(interval.at(p)) for (name, interval), p in zip(intervals.items(), position, strict=True)}
 
 
-def _first_position(intervals: Mapping[str, Interval], start: Mapping[str, float]) -> np.ndarray:
+def first_position(intervals: Mapping[str, Interval], start: Mapping[str, float]) -> np.ndarray:
     """Where to begin in the unit cube: in the middle of each range that no start is given for."""
     check_type("start", start, Mapping, "a dict of values by parameter")
     unknown = set(start) - set(intervals)
     if unknown:
         raise ValueError(f"start names {', '.join(sorted(unknown))}, but the parameters are {', '.join(intervals)}.")
     positions = []
-    for name, (low, high, logarithmic) in intervals.items():
+    for name, interval in intervals.items():
         value = start.get(name)
-        if value is not None and not low <= any_number(f"the start of {name}", value) <= high:
-            raise ValueError(f"the start of {name}, {value}, lies outside of its range from {low} to {high}.")
         if value is None:
             positions.append(0.5)
-        else:
-            positions.append(
-                math.log(value / low) / math.log(high / low) if logarithmic else (value - low) / (high - low)
+            continue
+        rounding = 1e-12 * max(abs(interval.low), abs(interval.high))
+        if not interval.low - rounding <= any_number(f"the start of {name}", value) <= interval.high + rounding:
+            raise ValueError(
+                f"the start of {name}, {value}, lies outside of its range from {interval.low} to {interval.high}."
             )
+        positions.append(interval.position(value))
     return np.array(positions)
 
 
-def _warn_at_the_edge(intervals: Mapping[str, Interval], position: np.ndarray) -> None:
-    for (name, interval), p in zip(intervals.items(), position, strict=True):
-        if p < 1e-3 or p > 1 - 1e-3:
-            value = interval.at(p)
-            warn(f"the best {name}, {value:.4g}, lies at the edge of its range: widen it.")
+def warn_at_the_edge(intervals: Mapping[str, Interval], parameters: Mapping[str, float]) -> None:
+    """Warn of each parameter that lies at the edge of its range."""
+    for name, interval in intervals.items():
+        position = interval.position(parameters[name])
+        if position < 1e-3 or position > 1 - 1e-3:
+            warn(f"the best {name}, {parameters[name]:.4g}, lies at the edge of its range: widen it.")

@@ -113,7 +113,7 @@ class ProblemClass(eqx.Module):
         return jax.jvp(lambda point: self.gradient(point, problem), (x,), (direction,))[1]
 
     def hessian(self, x: Any, problem: Any) -> Float[Array, "d d"]:
-        """The Hessian of the smooth part. For a point that is not a vector, its entries in order are the coordinates."""
+        """The Hessian of the smooth part. The coordinates of a point that is not a vector are its entries in order."""
         directions = jnp.eye(x.size, dtype=x.dtype).reshape(-1, *x.shape)
         rows = jax.vmap(lambda direction: self.hessian_product(x, direction, problem))(directions)
         return rows.reshape(x.size, x.size)

@@ -169,6 +169,50 @@ class CertificateSummary:
         return cls(name, **content, test=test, together=together, vacuous=vacuous, sentence=certificate.sentence())
 
 
+@dataclass(frozen=True)
+class Entrant:
+    """A family of algorithms in the race of learning, and how far it came.
+
+    Fields:
+        kind: "classical", "tuned" or "learned".
+        cost: of its best setting, on the training problems of the last round that it was in, or in the final on
+            validation problems.
+        problems: how many there were.
+        round: the last round that it was in; the final comes after the rounds.
+        setting: the numbers that were found.
+    """
+
+    name: str
+    kind: str
+    cost: float
+    problems: int
+    round: int
+    setting: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen to be deployed, against what, and by how much.
+
+    Fields:
+        minimize: the cost that was to be small, such as "steps".
+        chosen: the name of the winner; "learned", or that of a classical method.
+        costs: of the learned algorithm and of each classical one, on validation problems.
+        problems: how many validation problems there were.
+        entrants: the families that raced when the algorithm was learned, best first.
+    """
+
+    minimize: str = "steps"
+    chosen: str = "learned"
+    costs: Mapping[str, float] = field(default_factory=dict)
+    problems: int = 0
+    entrants: tuple[Entrant, ...] = ()
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Choice:
+        return cls(**{**content, "entrants": tuple(Entrant(**each) for each in content["entrants"])})
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunSummary:
     """All numbers of a run, as in `summary.json`."""
@@ -189,6 +233,7 @@ class RunSummary:
     baselines: Mapping[str, AlgorithmSummary]
     certificates: tuple[CertificateSummary, ...]
     candidates: int
+    choice: Choice = Choice()
     published: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     more_tests: Mapping[str, AlgorithmSummary] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -232,6 +277,7 @@ class RunSummary:
         content |= {
             "functionals": [dataclasses.asdict(each) for each in self.functionals],
             "learned": self.learned.to_json(),
+            "choice": dataclasses.asdict(self.choice),
             "baselines": {name: each.to_json() for name, each in self.baselines.items()},
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
@@ -255,6 +301,7 @@ class RunSummary:
         content |= {
             "functionals": tuple(FunctionalSummary(**each) for each in content["functionals"]),
             "learned": AlgorithmSummary.from_json(content["learned"]),
+            "choice": Choice.from_json(content["choice"]),
             "baselines": {name: AlgorithmSummary.from_json(each) for name, each in content["baselines"].items()},
             "certificates": tuple(CertificateSummary(**each) for each in content["certificates"]),
             "more_tests": {name: AlgorithmSummary.from_json(each) for name, each in content["more_tests"].items()},

@@ -25,13 +25,13 @@ from ..trajectory.functionals import Functional, Indicator, OracleCalls
 
 CONFIDENCE = 0.95
 
-WEIGHED_BY = "stopping_time"
-"""The functional by which prior and posterior weigh the candidates."""
+STOPPING = "stopping_time"
+"""The functional that every run certifies."""
 
-OF_POSTERIOR = (WEIGHED_BY, "contraction_factor")
+OF_POSTERIOR = (STOPPING, "contraction_factor")
 """Functionals whose means over the posterior are certified as well."""
 
-LARGER_PARTS = {WEIGHED_BY: 3.0, "contraction_factor": 3.0}
+LARGER_PARTS = {STOPPING: 3.0, "contraction_factor": 3.0}
 """Means that get a larger part of the failure probability; every other certificate gets a part of 1."""
 
 ORIGIN = "best on the prior problems"
@@ -45,10 +45,9 @@ def certified(experiment: Experiment) -> tuple[Functional, ...]:
         for each in experiment.functionals
     )
     found = tuple(each for each in truncated if math.isfinite(each.largest(experiment.horizon)))
-    if WEIGHED_BY not in (each.name for each in found):
+    if STOPPING not in (each.name for each in found):
         raise ValueError(
-            f"the functionals of {experiment.name} must include loa.StoppingTime(), truncated at the horizon: the "
-            "posterior minimizes it."
+            f"the functionals of {experiment.name} must include loa.StoppingTime(), truncated at the horizon."
         )
     return found
 
@@ -68,7 +67,7 @@ def parts_of(functionals: tuple[Functional, ...]) -> dict[str, float]:
 
 def posterior_share(functionals: tuple[Functional, ...]) -> float:
     """The failure probability of each certificate of a mean over the posterior."""
-    return (1 - CONFIDENCE) * LARGER_PARTS[WEIGHED_BY] / sum(parts_of(functionals).values())
+    return (1 - CONFIDENCE) * LARGER_PARTS[STOPPING] / sum(parts_of(functionals).values())
 
 
 def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float], draws: tuple[Draw, ...]) -> Plan:
@@ -85,8 +84,8 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
     functionals, caps = certified(experiment), caps_of(experiment)
     goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name]) for each in functionals} | {
         "success": Probability("solved"),
-        "95 % quantile": Quantile(WEIGHED_BY, 0.95, cap=caps[WEIGHED_BY]),
-        "distribution": Distribution(WEIGHED_BY, caps[WEIGHED_BY]),
+        "95 % quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
+        "distribution": Distribution(STOPPING, caps[STOPPING]),
     }
     posterior_goals = {
         f"posterior {words(each)}": PosteriorMean(each.name, caps[each.name], lam[each.name], ORIGIN, each.unit)

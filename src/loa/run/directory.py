@@ -19,7 +19,7 @@ from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole
 from ..storage.manifest import Manifest
 from ..storage.public_classes import classes_of
-from ..storage.saved_algorithms import SUFFIX, load, save
+from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from .durations import Durations
 from .identity import differences
 
@@ -95,14 +95,19 @@ class RunDirectory:
         """The file of a stage, whose name may contain any characters."""
         return self.stages / f"{quote(stage, safe=' ')}{suffix}"
 
-    def algorithm(self, stage: str, compute: Callable[[], Algorithm]) -> Algorithm:
-        """A stage that results in an algorithm."""
+    def algorithm(
+        self, stage: str, compute: Callable[[], Algorithm], facts: Mapping[str, Any] | None = None
+    ) -> tuple[Algorithm, dict[str, Any]]:
+        """A stage that results in an algorithm, and the facts that were noted while it was computed."""
 
         def write(algorithm: Algorithm, path: Path) -> None:
-            save(path, algorithm)
+            save(path, algorithm, facts)
             self.classes |= classes_of(algorithm)
 
-        return self.kept(stage, SUFFIX, compute, write, lambda path: load(path, classes=self.classes))
+        def read(path: Path) -> tuple[Algorithm, dict[str, Any]]:
+            return load(path, classes=self.classes), provenance(path)
+
+        return self.kept(stage, SUFFIX, compute, write, read)
 
     def arrays(self, stage: str, compute: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
         """A stage that results in arrays by name."""

@@ -12,39 +12,57 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..experiments.experiment import Experiment
-from ..learning import Weighted, lambda_on, langevin_support, prior_on
+from ..learning import Weighted, lambda_on, langevin_support, posterior_on, prior_on
+from ..learning.cost import Cost
 from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
-from .certification import OF_POSTERIOR, WEIGHED_BY, caps_of, certified, posterior_share
+from .certification import OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share
 
 
 class WeightedPrior(NamedTuple):
-    """Candidates with their prior weights, and for each functional the λ that its certificate will have."""
+    """Candidates with their prior weights, and for each functional the λ that its certificate will have.
+
+    Fields:
+        stack: the candidates.
+        lam: λ by functional.
+        weighed_by: the λ by which candidates are weighed by their cost.
+        knee: of the cost, fixed on the prior problems (`Cost.knee`).
+    """
 
     stack: Stack
     lam: Mapping[str, float]
+    weighed_by: float
+    knee: float | None = None
 
     @property
     def weights(self) -> np.ndarray:
         return np.asarray(self.stack.weights)
 
-    @property
-    def weighed(self) -> Weighted:
-        """The prior with the λ by which it, and the posterior, weigh the candidates."""
-        return Weighted(self.stack, self.lam[WEIGHED_BY])
+    def posterior(self, cost: Cost, values: Mapping[str, np.ndarray], caps: Mapping[str, float]) -> Weighted:
+        """The candidates, weighed once more by their cost on the posterior problems."""
+        losses, cap = _losses(cost, values, caps, self.knee)
+        return posterior_on(Weighted(self.stack, self.weighed_by), losses, cap=cap)
 
     def save(self, path: Path, origin: Mapping[str, Any] | None = None) -> None:
-        save(path, self.stack, {**(origin or {}), "lam": dict(self.lam)})
+        numbers = {"lam": dict(self.lam), "weighed_by": self.weighed_by, "knee": self.knee}
+        save(path, self.stack, {**(origin or {}), **numbers})
 
     @staticmethod
     def load(path: Path | str, classes: Iterable[type] = ()) -> WeightedPrior:
-        return WeightedPrior(load(path, classes=classes), provenance(path)["lam"])
+        noted = provenance(path)
+        weighed_by = noted.get("weighed_by", noted["lam"][STOPPING])
+        return WeightedPrior(load(path, classes=classes), noted["lam"], weighed_by, noted.get("knee"))
 
 
 def sample_prior(
-    experiment: Experiment, learned: Algorithm, problems: Any, key: Key[Array, ""], checkpoints: Path | None = None
+    experiment: Experiment,
+    learned: Algorithm,
+    cost: Cost,
+    problems: Any,
+    key: Key[Array, ""],
+    checkpoints: Path | None = None,
 ) -> WeightedPrior:
-    """Sample candidates around the learned algorithm and weigh them by their stopping times on the prior problems."""
+    """Sample candidates around the learned algorithm and weigh them by their costs on the prior problems."""
     functionals = certified(experiment)
     support, performance = langevin_support(
         learned,
@@ -60,15 +78,30 @@ def sample_prior(
     caps = caps_of(experiment)
     _check_ranges(performance, caps)
     size, share = experiment.sizes["posterior"], posterior_share(functionals)
-    weighed = prior_on(
-        support, performance[WEIGHED_BY], cap=caps[WEIGHED_BY], num_posterior=size, failure_probability=share
-    )
-    others = {
+    knee = cost.knee(performance[_functional(cost, caps)])
+    losses, cap = _losses(cost, performance.values, caps, knee)
+    weighed = prior_on(support, losses, cap=cap, num_posterior=size, failure_probability=share)
+    of_means = {
         name: lambda_on(weighed.stack, performance[name], cap=caps[name], num_posterior=size, failure_probability=share)
         for name in OF_POSTERIOR
-        if name in caps and name != WEIGHED_BY
+        if name in caps
     }
-    return WeightedPrior(weighed.stack, {WEIGHED_BY: weighed.lam, **others})
+    if cost == Cost():
+        of_means[STOPPING] = weighed.lam
+    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee)
+
+
+def _functional(cost: Cost, caps: Mapping[str, float]) -> str:
+    """The functional that the cost is of; steps, if that has no largest value to weigh by."""
+    return cost.weighed_by if cost.weighed_by in caps else STOPPING
+
+
+def _losses(
+    cost: Cost, values: Mapping[str, np.ndarray], caps: Mapping[str, float], knee: float | None
+) -> tuple[np.ndarray, float]:
+    """The numbers that candidates are weighed by, and the largest that there can be."""
+    name = _functional(cost, caps)
+    return cost.losses(values[name], knee), float(cost.losses(caps[name], knee)) or 1.0
 
 
 def shipped_prior(name: str) -> WeightedPrior | None:
@@ -77,13 +110,14 @@ def shipped_prior(name: str) -> WeightedPrior | None:
     Its file holds only what varies; what the candidates have in common is in the file of the algorithm.
     """
     try:
-        own, lam = WeightedPrior.load(f"priors/{name}")
+        shipped = WeightedPrior.load(f"priors/{name}")
     except FileNotFoundError:
         return None
+    own = shipped.stack
     common = jax.tree.map(
         lambda varied, leaf: leaf if varied is None else None, own.algorithms, load(name), is_leaf=lambda x: x is None
     )
-    return WeightedPrior(Stack(own.algorithms, own.weights, common), lam)
+    return shipped._replace(stack=Stack(own.algorithms, own.weights, common))
 
 
 def _check_ranges(performance: Performance, caps: Mapping[str, float]) -> None:

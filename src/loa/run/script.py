@@ -14,14 +14,17 @@ from rich.console import Console
 from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates import Draw, Plan
 from ..experiments.experiment import Experiment, Learn, Lesson
-from ..learning import mode, posterior_on
+from ..learning import mode
+from ..learning.cost import Cost
 from ..presentation.figures import draw_all, figure_files
 from ..presentation.report import REPORT, write_report
 from ..problems.role import Role
 from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
+from ..results.summary import Choice
 from ..storage.saved_algorithms import SUFFIX, load, save
 from ..trajectory.evaluation import evaluate
-from .certification import WEIGHED_BY, caps_of, certified, plan_for
+from .certification import caps_of, certified, plan_for
+from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
 from .identity import identity_of
@@ -40,6 +43,7 @@ class Order:
         command: what was typed, for the provenance.
         how: which of the experiment's recipes for learning to follow: "loa" is ours.
         file: the file that defines the experiment, if it is a user's own.
+        cost: what is to be small on new problems.
     """
 
     experiment: Experiment
@@ -48,6 +52,7 @@ class Order:
     command: str = ""
     how: str = "loa"
     file: Path | None = None
+    cost: Cost = Cost()
 
     @property
     def pretrained(self) -> bool:
@@ -61,7 +66,7 @@ class Order:
 
     def identity(self) -> dict[str, Any]:
         """What determines the results, to recognize the run when it is resumed."""
-        own = {"preset": self.preset, "seed": self.seed, "how": self.how}
+        own = {"preset": self.preset, "seed": self.seed, "how": self.how, "minimize": str(self.cost)}
         return own | identity_of(self.experiment, self.file)
 
 
@@ -95,11 +100,18 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     experiment, recipe, directory = order.experiment, order.experiment.recipe, place.path
 
     # Learn, from training problems: an algorithm, and the best parameters of some baselines.
-    learned = load(order.weights) if order.pretrained else _learned(order, "learn", recipe.learned[order.how], place)
-    tuned = {name: _learned(order, f"tuning of {name}", tune, place) for name, tune in recipe.tuned.items()}
+    learned, facts = (
+        (load(order.weights), {}) if order.pretrained else _learned(order, "learn", recipe.learned[order.how], place)
+    )
+    tuned = {name: _learned(order, f"tuning of {name}", tune, place)[0] for name, tune in recipe.tuned.items()}
+    classical = {**experiment.baselines, **tuned}
 
-    # Prior, from prior problems: candidates around the learned algorithm, their weights, and λ.
-    prior, prior_draws = _prior(order, learned, place)
+    # Choose, on validation problems: what was learned, or a classical algorithm if that one is better.
+    choice = chosen(experiment, {LEARNED: learned, **classical}, order.cost, order.seed, facts, place)
+    best = {LEARNED: learned, **classical}[choice.chosen]
+
+    # Prior, from prior problems: candidates around what was chosen, their weights, and λ.
+    prior, prior_draws = _prior(order, best, choice, place)
 
     # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
     plan = plan_for(experiment, prior.weights, prior.lam, prior_draws)
@@ -107,7 +119,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
 
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
     values, posterior_draw = _measured(order, "posterior", prior.stack, Role.posterior, plan, place)
-    posterior = posterior_on(prior.weighed, values[WEIGHED_BY], cap=caps_of(experiment)[WEIGHED_BY])
+    posterior = prior.posterior(order.cost, values, caps_of(experiment))
     index, deployed = mode(posterior.stack)
 
     # Certify the posterior on its problems, and the deployed algorithm on held-out problems or, if the plan says so, by
@@ -126,11 +138,11 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     certificates = Certified(together, references, len(prior.stack))
 
     # Test: the deployed algorithm and the baselines, on problems that nothing else has seen.
-    algorithms = {"learned": deployed, **experiment.baselines, **tuned}
+    algorithms = {LEARNED: deployed, **classical}
     examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
-    results = summarize(order, deployed, certificates, examined, place.seconds, plan=plan.fingerprint)
+    results = summarize(order, deployed, certificates, examined, place.seconds, choice, plan=plan.fingerprint)
     origin = dict(results.summary.provenance)
     save(directory / f"algorithm{SUFFIX}", deployed, origin)
     prior.save(directory / f"prior{SUFFIX}", origin)
@@ -148,22 +160,24 @@ def files_of(experiment: Experiment) -> set[str]:
     return {*numbers, REPORT, *figure_files(pictures), *experiment.presentation.files}
 
 
-def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> Algorithm:
-    """An algorithm that is learned, or a baseline that is tuned, in a stage of its own."""
+def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> tuple[Algorithm, dict[str, Any]]:
+    """An algorithm that is learned, or a baseline that is tuned, in a stage of its own; and what was noted of it."""
     effort, checkpoint = order.experiment.recipe.effort, place.file(stage, ".checkpoint")
-    lesson = Lesson(order.experiment, order.seed, effort, checkpoint, progress=True)
-    return place.algorithm(stage, lambda: learn(lesson))
+    lesson = Lesson(order.experiment, order.seed, effort, checkpoint, progress=True, cost=order.cost)
+    return place.algorithm(stage, lambda: learn(lesson), lesson.facts)
 
 
-def _prior(order: Order, learned: Algorithm, place: RunDirectory) -> tuple[WeightedPrior, tuple[Draw, ...]]:
+def _prior(
+    order: Order, best: Algorithm, choice: Choice, place: RunDirectory
+) -> tuple[WeightedPrior, tuple[Draw, ...]]:
     """The prior, and the draws that it was made from; a prior that ships with loa needs none."""
-    shipped = shipped_prior(order.weights) if order.pretrained else None
+    shipped = shipped_prior(order.weights) if order.pretrained and choice.chosen == LEARNED else None
     if shipped is not None:
         return shipped, ()
     problems = order.experiment.draw(Role.prior, order.seed, optimal_losses=True)
 
     def sample() -> WeightedPrior:
-        return sample_prior(order.experiment, learned, problems, _key(order.seed, 2), place.evaluations)
+        return sample_prior(order.experiment, best, order.cost, problems, _key(order.seed, 2), place.evaluations)
 
     def read(path: Path) -> WeightedPrior:
         return WeightedPrior.load(path, place.classes)

@@ -15,7 +15,7 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Certificate
 from ..results.run_results import Results
-from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
+from ..results.summary import AlgorithmSummary, CertificateSummary, Choice, FunctionalSummary, RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE
@@ -44,6 +44,7 @@ def summarize(
     certified: Certified,
     examined: Examined,
     seconds: Mapping[str, float],
+    choice: Choice,
     *,
     plan: str = "",
 ) -> Results:
@@ -51,6 +52,7 @@ def summarize(
 
     Arguments:
         seconds: how long each stage took.
+        choice: what was chosen to be deployed, and against what.
         plan: the fingerprint of the plan that was fixed before posterior and held-out problems were drawn.
     """
     experiment = order.experiment
@@ -79,6 +81,7 @@ def summarize(
         baselines=described,
         certificates=_certificates(certified, examined.by_algorithm["learned"]),
         candidates=certified.candidates,
+        choice=choice,
         published={name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
         more_tests={name: _described(values, names, family) for name, values in examined.more_tests.items()},
         notes=tuple(experiment.presentation.notes),

@@ -1,0 +1,95 @@
+"""Newton's method and the method of Levenberg and Marquardt, with damping that adapts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, Scalar
+
+from ..problems.arguments import parameter
+from ..problems.oracle import Oracle
+from .admm import positive_mean
+from .algorithm import Algorithm
+
+ROUNDING = 10.0
+"""Losses that differ by fewer units of relative precision than this are taken as equal."""
+
+
+class Model(NamedTuple):
+    """A point that is to be tried; the best point so far with its loss, gradient and curvature; and the damping."""
+
+    x: Float[Array, ...]
+    best: Float[Array, ...]
+    loss: Scalar
+    gradient: Float[Array, ...]
+    curvature: Float[Array, "d d"]
+    log_damping: Scalar
+
+
+class Newton(Algorithm):
+    r"""Newton's method with adaptive damping, for smooth losses.
+
+    \[ x^{(t+1)} = x - (H + \mu s I)^{-1} \nabla \ell(x, \theta), \qquad s = \frac1d \sum_i |H_{ii}|,
+    \]
+
+    where x is the best of the points so far and H the Hessian there. The damping μ shrinks by a factor when a point is
+    better than those before, and grows when it is not; the next point is then closer. A step takes one value, one
+    gradient and one Hessian, and solves d linear equations.
+
+    Arguments:
+        log_damping: the logarithm of the first μ.
+        log_shrink: the logarithm of the factor by which μ shrinks.
+        log_grow: the logarithm of the factor by which μ grows.
+
+    >>> import jax, loa
+    >>> rosenbrock = loa.problems.Rosenbrock()
+    >>> problems = rosenbrock.draw(jax.random.key(0), 3)
+    >>> losses = loa.trajectories(Newton(), rosenbrock, problems, horizon=50, key=jax.random.key(1)).losses
+    >>> bool((losses.min(axis=-1) < 1e-6).all())
+    True
+    """
+
+    log_damping: Float[Array, ""] = eqx.field(converter=parameter("log_damping"), default=-5.0)
+    log_shrink: Float[Array, ""] = eqx.field(converter=parameter("log_shrink"), default=-1.5)
+    log_grow: Float[Array, ""] = eqx.field(converter=parameter("log_grow"), default=1.5)
+
+    def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Model:
+        zero = jnp.zeros((x0.size, x0.size), x0.dtype)
+        first = jnp.asarray(self.log_damping - self.log_shrink, x0.dtype)
+        return Model(x0, x0, jnp.full((), jnp.inf, x0.dtype), jnp.zeros_like(x0), zero, first)
+
+    def step(self, oracle: Oracle, state: Model, key: Key[Array, ""]) -> Model:
+        loss, gradient, curvature = self.look(oracle, state.x)
+        tolerated = ROUNDING * jnp.finfo(loss.dtype).eps * jnp.abs(state.loss)
+        better = (loss <= state.loss + jnp.where(jnp.isfinite(tolerated), tolerated, 0.0)) & jnp.isfinite(loss)
+        best = jnp.where(better, state.x, state.best)
+        loss = jnp.where(better, loss, state.loss)
+        gradient = jnp.where(better, gradient, state.gradient)
+        curvature = jnp.where(better, curvature, state.curvature)
+        change = jnp.where(better, self.log_shrink, self.log_grow)
+        log_damping = jnp.clip(state.log_damping + change, -30.0, 30.0)
+        damping = jnp.exp(log_damping) * positive_mean(jnp.diagonal(curvature))
+        matrix = curvature + damping * jnp.eye(best.size, dtype=best.dtype)
+        move = jnp.linalg.solve(matrix, gradient.ravel()).reshape(best.shape)
+        return Model(best - move, best, loss, gradient, curvature, log_damping)
+
+    def look(self, oracle: Oracle, x: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...], Float[Array, "d d"]]:
+        """Loss, gradient and curvature at a point."""
+        return *oracle.value_and_gradient(x), oracle.hessian(x)
+
+    def iterate(self, state: Model) -> Float[Array, ...]:
+        return state.x
+
+
+class LevenbergMarquardt(Newton):
+    r"""The method of Levenberg and Marquardt, for losses that are half the squared norm of `residuals`.
+
+    Newton's method with \(J^\top J\) in the place of the Hessian, where J is the derivative of the residuals. Arguments
+    are those of `Newton`. A step takes two values, one gradient and one Jacobian.
+    """
+
+    def look(self, oracle: Oracle, x: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...], Float[Array, "d d"]]:
+        _, jacobian = oracle.residuals_and_jacobian(x)
+        return *oracle.value_and_gradient(x), jacobian.T @ jacobian

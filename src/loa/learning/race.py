@@ -1,0 +1,209 @@
+"""A race among families of algorithms: classical ones, tuned ones and learned ones, for one class of problems.
+
+The rule, in three rounds on training problems and a final on validation problems:
+
+1. Every family tries a few settings on a few problems. The better half stays, and so does the best classical method.
+2. Those that stay try more settings on twice the problems. The best three stay, and the best classical method.
+3. Those that stay try more settings again, on twice the problems again.
+
+The final compares the best setting of each on the validation problems. The smallest cost wins; a classical method wins
+ties. Neither prior, posterior nor held-out problems are involved, so whatever wins, certificates on those are valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+from jaxtyping import Array, Key
+
+from ..algorithms.algorithm import Algorithm, stack
+from ..problems.criterion import Criterion
+from ..problems.problem_class import ProblemClass, count_problems
+from ..statistics.timing import best_in_turn
+from ..trajectory.evaluation import Performance, evaluate
+from ..trajectory.functionals import Functional
+from .cost import Cost
+from .tuning import Space, search
+
+ROUNDS = ((6, 1), (12, 2), (24, 3))
+"""In each round, how many settings a family tries at a time, and how often."""
+
+LAST = 3
+"""How many families are in the last round and in the final."""
+
+TIMING = 12.0
+"""About how many seconds the final spends on timing, where time is what counts."""
+
+SLACK = 3.0
+"""Runs of more steps than this multiple of the best family's longest run count as that: they are cut off."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Algorithms that differ in a few numbers.
+
+    Fields:
+        name: how the report calls it.
+        kind: "classical" (as the books have it), "tuned" (a classical method with numbers for the class) or "learned".
+        make: makes an algorithm from numbers given by keyword.
+        space: the range of each number; without any there is nothing to tune.
+        start: the setting to try first.
+    """
+
+    name: str
+    kind: str
+    make: Callable[..., Algorithm]
+    space: Space = field(default_factory=dict)
+    start: Mapping[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def classical(name: str, algorithm: Algorithm) -> Family:
+        """A classical method as it is."""
+        return Family(name, "classical", lambda: algorithm)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a family came: its best setting, the cost of it, on how many problems, and in which round that was."""
+
+    family: Family
+    setting: Mapping[str, float]
+    cost: float
+    problems: int
+    round: int
+
+    @property
+    def algorithm(self) -> Algorithm:
+        return self.family.make(**self.setting)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the summary of a run."""
+        numbers = {"cost": self.cost, "problems": self.problems, "round": self.round, "setting": dict(self.setting)}
+        return {"name": self.family.name, "kind": self.family.kind} | numbers
+
+
+@dataclass(frozen=True)
+class Race:
+    """Where families race: the problems, when they are solved, and what counts.
+
+    Fields:
+        training: a stack of problems for the rounds; the first round takes a quarter of them, the second half.
+        validation: a stack of problems for the final.
+        functionals: what is measured; the functional of the cost is among them.
+        effort: scales the number of settings.
+    """
+
+    problem_class: ProblemClass
+    training: Any
+    validation: Any
+    criterion: Criterion
+    horizon: int
+    cost: Cost
+    functionals: tuple[Functional, ...]
+    key: Key[Array, ""]
+    effort: float = 1.0
+    checkpoints: Path | None = None
+    report: Callable[[str], None] = lambda line: None
+
+    def run(self, families: Sequence[Family]) -> list[Standing]:
+        """All families in the order of how they came in: the winner first."""
+        field_, out = [Standing(each, each.start, math.inf, 0, 0) for each in families], []
+        horizon = self.horizon
+        for number in range(len(ROUNDS)):
+            ran = sorted((self._tried(each, number, horizon) for each in field_), key=_order)
+            self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in ran))
+            room = max(LAST, math.ceil(len(ran) / 2)) if number == 0 else LAST
+            field_ = ran[:room] + [each for each in ran[room:] if each is _best_classical(ran)]
+            out = [each for each in ran if each not in field_] + out
+            horizon = self._cut(field_[0])
+        final = sorted(self._final(field_), key=_order)
+        self.report("final: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in final))
+        return final + out
+
+    def _tried(self, standing: Standing, number: int, horizon: int) -> Standing:
+        """The family after one more round."""
+        family, (settings, times) = standing.family, ROUNDS[number]
+        count = max(4, count_problems(self.training) >> (len(ROUNDS) - 1 - number))
+        problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
+        evaluated = partial(self._evaluated, problems=problems, horizon=horizon)
+        tried: list[tuple[float, dict[str, float]]] = []
+
+        def costs(made: list[Algorithm]) -> list[float]:
+            return self._costs(evaluated, made)
+
+        try:
+            if not family.space:
+                tried.append((costs([family.make()])[0], {}))
+            else:
+                candidates = max(2, round(self.effort * settings))
+                found = search(family.make, family.space, costs, standing.setting, candidates, times)
+                tried.append((found.value, found.parameters))
+        except (ValueError, FloatingPointError):
+            tried.append((math.inf, dict(standing.setting)))
+        cost, setting = tried[0]
+        return Standing(family, setting, cost, count, number + 1)
+
+    def _costs(self, evaluated: Callable[[Any], Performance], made: list[Algorithm]) -> list[float]:
+        """The cost of each of some settings of one family."""
+        together = stack(made)
+        performance = evaluated(together)
+        values = performance[self.cost.weighed_by]
+        if not self.cost.by_clock:
+            return [self.cost.of(each) for each in values]
+        each_step = performance.seconds / max(float(values.sum()), 1.0)
+        return [each_step * float(each.mean()) for each in values]
+
+    def _final(self, standings: list[Standing]) -> list[Standing]:
+        """The costs on the validation problems."""
+        costs = self.judged({each.family.name: each.algorithm for each in standings})
+        last, count = len(ROUNDS) + 1, count_problems(self.validation)
+        return [replace(each, cost=costs[each.family.name], problems=count, round=last) for each in standings]
+
+    def judged(self, algorithms: Mapping[str, Algorithm]) -> dict[str, float]:
+        """The cost of each algorithm on the validation problems; if time counts, all are timed in turn."""
+        runs = {
+            name: partial(self._evaluated, algorithm, problems=self.validation, horizon=self.horizon)
+            for name, algorithm in algorithms.items()
+        }
+        first = {name: run() for name, run in runs.items()}
+        if not self.cost.by_clock:
+            return {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
+        clocks = {name: lambda run=run: run().seconds for name, run in runs.items()}
+        seconds = best_in_turn(clocks, TIMING, {name: each.seconds for name, each in first.items()})
+        return {name: each / count_problems(self.validation) for name, each in seconds.items()}
+
+    def _evaluated(self, algorithm: Any, *, problems: Any, horizon: int) -> Performance:
+        return evaluate(
+            algorithm,
+            self.problem_class,
+            problems,
+            criterion=self.criterion,
+            horizon=horizon,
+            key=self.key,
+            functionals=self.functionals,
+            checkpoints=self.checkpoints,
+        )
+
+    def _cut(self, best: Standing) -> int:
+        """A horizon for the next round that no serious competitor reaches."""
+        count = max(4, count_problems(self.training) // 4)
+        problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
+        longest = self._evaluated(stack([best.algorithm]), problems=problems, horizon=self.horizon)[
+            "stopping_time"
+        ].max()
+        return int(min(self.horizon, max(50, SLACK * float(longest))))
+
+
+def _order(standing: Standing) -> tuple[float, bool]:
+    return (standing.cost if not math.isnan(standing.cost) else math.inf, standing.family.kind != "classical")
+
+
+def _best_classical(standings: Sequence[Standing]) -> Standing | None:
+    classical = [each for each in standings if each.family.kind == "classical"]
+    return min(classical, key=_order, default=None)

@@ -1,0 +1,56 @@
+"""The choice of what is deployed: whatever was learned, or a classical method if that is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..algorithms.algorithm import Algorithm
+from ..experiments.experiment import Experiment
+from ..learning.cost import Cost
+from ..learning.race import Race
+from ..problems.role import Role
+from ..results.summary import Choice, Entrant
+from .directory import RunDirectory
+
+LEARNED = "learned"
+
+
+def chosen(
+    experiment: Experiment,
+    algorithms: Mapping[str, Algorithm],
+    cost: Cost,
+    seed: int,
+    facts: Mapping[str, Any],
+    place: RunDirectory,
+) -> Choice:
+    """Judge algorithms by a cost on the validation problems; the best one is chosen.
+
+    Validation problems are used neither for the prior nor for any certificate.
+
+    Arguments:
+        experiment: the setting.
+        algorithms: by name; what was learned is called "learned".
+        cost: what is to be small.
+        seed: of the run.
+        facts: what was noted while learning; the standings of a race, if there was one.
+        place: where the costs are kept.
+    """
+
+    def judge() -> dict[str, Any]:
+        problems = experiment.draw(Role.validation, seed, optimal_losses=True)
+        key = jax.random.fold_in(jax.random.key(seed), 0xC401)
+        race = Race(
+            experiment.problem_class, problems, problems, experiment.criterion, experiment.horizon, cost,
+            experiment.functionals, key, checkpoints=place.evaluations,
+        )  # fmt: skip
+        return {"costs": np.array(list(race.judged(algorithms).values()))}
+
+    found = np.asarray(place.arrays("choice", judge)["costs"], float)
+    costs = {name: float(each) for name, each in zip(algorithms, found, strict=True)}
+    winner = min(costs, key=lambda name: (np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
+    entrants = tuple(Entrant(**each) for each in facts.get("race", ()))
+    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants)
