@@ -7,11 +7,12 @@ from typing import Any
 from jaxtyping import Array, Key, Scalar
 
 from .problem_class import ProblemClass
+from .vector_points import Form
 
 
 def remembered(
     problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None = None
-) -> ProblemClass:
+) -> Remembered:
     """A problem class that already knows the loss and the gradient of one problem at one point.
 
     Criterion, functionals and step all ask for them, and XLA does not merge all of these computations, in particular
@@ -69,6 +70,11 @@ class Remembered(ProblemClass):
         if self._is_here(x, problem) and self._gradient is not None:
             return self._loss, self._gradient
         return self._problem_class.value_and_gradient(x, problem)
+
+    def in_form(self, form: Form, problem_class: ProblemClass, x: Any) -> Remembered:
+        """The same memory for a class whose points have a form: x is the remembered vector in that form."""
+        gradient = None if self._gradient is None else form.point(self._gradient)
+        return Remembered(problem_class, x, self._problem, self._loss, gradient)
 
     def _is_here(self, x: Any, problem: Any) -> bool:
         return x is self._x and problem is self._problem
