@@ -169,9 +169,9 @@ def test_gaps_and_functionals_see_points_in_the_form_of_the_start():
     def bias(problem_class, x, problem):
         return jnp.abs(x["bias"] - problem_class.solution(problem)["bias"]) + 0.0 * problem_class.loss(x, problem)
 
-    setting = dict(criterion=loa.gap_below(1e-2, bias), horizon=40, key=KEY, functionals=[LargestBias()])
+    setting = dict(criterion=loa.gap_below(1e-2, bias), horizon=80, key=KEY, functionals=[LargestBias()])
     found = loa.evaluate(loa.GradientDescent(0.2), Dictionaries(), PROBLEMS, **setting)
-    path = loa.trajectories(loa.GradientDescent(0.2), Dictionaries(), PROBLEMS, horizon=40, key=KEY).iterates["bias"]
+    path = loa.trajectories(loa.GradientDescent(0.2), Dictionaries(), PROBLEMS, horizon=80, key=KEY).iterates["bias"]
     solved = np.abs(path[:, 0] - PROBLEMS[1][:, :1]) < 1e-2
     end = np.argmax(solved, axis=1)
     assert (found.outcome == "solved").all()
@@ -292,4 +292,6 @@ def test_a_prox_gets_a_step_size_for_every_coordinate_in_the_form_of_a_point():
     vectors = VectorPoints(Weighted(), form_of_points(Weighted(), problem))
     x, step_sizes = jnp.linspace(-1.0, 1.0, 5), jnp.arange(5.0)
     assert_allclose(vectors.prox(x, step_sizes, problem), shrunk(x, step_sizes))
-    assert vectors.has("prox") and not vectors.has("solution") and vectors.smoothness(problem) == 30.0
+    assert vectors.has("prox")
+    assert not vectors.has("gradient")
+    assert vectors.smoothness(problem) == 30.0
