@@ -35,13 +35,13 @@ class ProblemClass(eqx.Module):
 
     A problem \(\theta \sim P_P\) is to be solved as \(\min_x \ell(x, \theta)\) (section 3.1 of the paper). Subclasses
     define how to draw a problem (`sample`), its loss (`loss`) and where an algorithm starts (`start`). Everything is
-    written for *one* problem, a pytree of arrays, and *one* point x, an array of any shape or a pytree of arrays, such
-    as a dictionary; loa does the batching. A
+    written for *one* problem, a pytree of arrays, and *one* point x, an array of any shape; loa does the batching. A
     class that knows more overrides the optional methods: `gradient`, `value_and_gradient`, `smooth` and `prox`,
     `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and was
     not overridden raises `MissingOracle`.
 
-    Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
+    Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass. A point may
+    also be a pytree of arrays, such as a dictionary: all methods then get and return points of the form of the start.
 
     >>> class Parabolas(ProblemClass):
     ...     def sample(self, key):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from jaxtyping import Array, Key, Scalar
 
 from .problem_class import ProblemClass
-from .vector_points import Form
 
 
 def remembered(
@@ -71,9 +71,9 @@ class Remembered(ProblemClass):
             return self._loss, self._gradient
         return self._problem_class.value_and_gradient(x, problem)
 
-    def in_form(self, form: Form, problem_class: ProblemClass, x: Any) -> Remembered:
-        """The same memory for a class whose points have a form: x is the remembered vector in that form."""
-        gradient = None if self._gradient is None else form.point(self._gradient)
+    def translated(self, problem_class: ProblemClass, x: Any, translate: Callable[[Any], Any]) -> Remembered:
+        """The same memory for a class whose points have another form, in which x is the point that is remembered."""
+        gradient = None if self._gradient is None else translate(self._gradient)
         return Remembered(problem_class, x, self._problem, self._loss, gradient)
 
     def _is_here(self, x: Any, problem: Any) -> bool:

@@ -87,7 +87,7 @@ class VectorPoints(ProblemClass):
         form: the form of its points.
     """
 
-    _problem_class: ProblemClass
+    _problem_class: Any
     _form: Form = eqx.field(static=True)
 
     def sample(self, key: Key[Array, ""]) -> Any:
@@ -108,6 +108,19 @@ class VectorPoints(ProblemClass):
     def value_and_gradient(self, x: Float[Array, " d"], problem: Any) -> tuple[Scalar, Float[Array, " d"]]:
         loss, gradient = self._problem_class.value_and_gradient(self._form.point(x), problem)
         return loss, self._form.vector(gradient)
+
+    def hessian_product(self, x: Float[Array, " d"], direction: Any, problem: Any) -> Float[Array, " d"]:
+        point, direction = self._form.point(x), self._form.point(direction)
+        return self._form.vector(self._problem_class.hessian_product(point, direction, problem))
+
+    def hessian(self, x: Float[Array, " d"], problem: Any) -> Float[Array, "d d"]:
+        if self._problem_class.has("hessian"):
+            return self._problem_class.hessian(self._form.point(x), problem)
+        directions = jnp.eye(x.size, dtype=x.dtype)
+        return jax.vmap(lambda direction: self.hessian_product(x, direction, problem))(directions)
+
+    def residuals(self, x: Float[Array, " d"], problem: Any) -> Float[Array, " m"]:
+        return self._problem_class.residuals(self._form.point(x), problem)
 
     def prox(self, x: Float[Array, " d"], step_size: Any, problem: Any) -> Float[Array, " d"]:
         """A step size for every coordinate is given in the form of a point."""

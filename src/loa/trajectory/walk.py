@@ -165,5 +165,5 @@ class Walk(eqx.Module):
         point, seen = x, asked
         if self.form is not None:
             point = self.form.point(x)
-            seen = asked.in_form(self.form, self.problem_class, point)
+            seen = asked.translated(self.problem_class, point, self.form.point)
         return Record(moment.time, point, moment.state, self.problem, seen, moment.calls, asked)
