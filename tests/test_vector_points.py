@@ -119,6 +119,7 @@ class SparseDictionaries(Sparse):
         return split(super().start(problem, key))
 
 
+TEACHER = loa.GradientDescent(0.2)
 PROBLEMS = Vectors().draw(KEY, 6)
 SETTING = dict(criterion=loa.gradient_norm_below(1e-3), horizon=40, key=KEY)
 ON_BOTH = {
@@ -185,23 +186,22 @@ def test_training_and_imitation_make_the_same_steps():
         trained.append(
             train(loa.GradientDescent(0.01), problem_class, **options, steps=8, checks=1, validation=4, pool=8)
         )
-        imitated.append(imitate(loa.GradientDescent(0.01), loa.LBFGS(), problem_class, **options, steps=4, pool=8))
+        imitated.append(imitate(loa.GradientDescent(0.01), TEACHER, problem_class, **options, steps=4, pool=8))
     assert trained[0].algorithm.step_size > 0.011
     assert_allclose(trained[0].algorithm.step_size, trained[1].algorithm.step_size, rtol=1e-10)
     assert imitated[0].step_size > 0.011
     assert_allclose(imitated[0].step_size, imitated[1].step_size, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_prior_around_an_algorithm_for_dictionaries():
-    setting = SETTING | dict(criterion=loa.distance_below(0.5), size=3, chains=3, thinning=2, step_size=1e-4)
-    supports = [
-        langevin_support(loa.GradientDescent(0.2), each, PROBLEMS, **setting) for each in (Vectors(), Dictionaries())
-    ]
-    assert_allclose(*(support.stack.algorithms.step_size for support in supports), rtol=1e-10)
+    setting = SETTING | dict(criterion=loa.distance_below(0.5), size=2, chains=2, thinning=2, step_size=1e-4)
+    flat, trees = (langevin_support(TEACHER, each, PROBLEMS, **setting) for each in (Vectors(), Dictionaries()))
+    assert_allclose(flat.stack.algorithms.step_size, trees.stack.algorithms.step_size, rtol=1e-10)
 
 
 def test_curvature_and_first_step_are_those_of_vectors():
-    given = dict(teacher=loa.LBFGS(), key=KEY)
+    given = dict(teacher=TEACHER, key=KEY)
     expected = average_curvature(Vectors(), PROBLEMS, times=[0, 3], **given)
     jump = first_step(Vectors(), Vectors().draw(KEY, 20), steps=5, **given)
     for problem_class in (Dictionaries(), Rows()):
@@ -213,14 +213,14 @@ def test_curvature_and_first_step_are_those_of_vectors():
 
 
 def test_an_algorithm_on_vectors_flattens_matrices_and_returns_matrices():
-    matrix = average_curvature(Vectors(), PROBLEMS, teacher=loa.LBFGS(), times=[0], key=KEY)
+    matrix = average_curvature(Vectors(), PROBLEMS, teacher=TEACHER, times=[0], key=KEY)
     learned = LearnedQuasiNewton(DenseCurvature.of(matrix), log_floor=-3.0, log_damping=-3.0, power=1.0)
     flat, rows = (loa.evaluate(learned, each, PROBLEMS, **SETTING) for each in (Vectors(), Rows()))
     assert_array_equal(flat["stopping_time"], rows["stopping_time"])
     assert (rows.outcome == "solved").all()
     path = loa.trajectories(learned, Rows(), PROBLEMS, horizon=2, key=KEY)
     assert path.iterates.shape == (6, 1, 3, 1, 5)
-    taught = imitate(learned, loa.LBFGS(), Rows(), **SETTING, steps=1, batch=2, pool=4)  # whose points are matrices
+    taught = imitate(learned, TEACHER, Rows(), **SETTING, steps=1, batch=2, pool=4)  # whose points are matrices
     assert taught.log_step != learned.log_step
 
 
@@ -254,6 +254,7 @@ def test_optimal_losses_of_a_class_of_dictionaries(tmp_path, monkeypatch):
     assert_allclose(problems.optimal_loss, 0.25 * np.sum(problems.target**2, axis=1), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_experiment_on_dictionaries_has_a_criterion_and_a_curvature():
     experiment = experiment_for(Dictionaries(), name="dictionaries", horizon=50)
     (threshold,) = experiment.criterion.thresholds()
