@@ -152,7 +152,7 @@ THE_CLASS = {
         "pytree of such, got int64[4] at ['y']: make it",
     ),
     "start that is a dict, and a loss of arrays": (
-        start("return {'x': jnp.ones(4)}"),
+        instead("return 0.5", LOSS).replace(START, "        return {'x': jnp.ones(4)}"),
         "Bowls.loss fails at the point of shape {'x': (4,)} that Bowls.start returns",
     ),
     "start that is an empty dict": (start("return {}"), "pytree of such, got {}."),
