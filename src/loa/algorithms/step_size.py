@@ -11,5 +11,5 @@ from ..problems.oracle import Oracle
 def step_size_for(oracle: Oracle, step_size: Float[Array, ...] | None, x: Float[Array, ...]) -> Scalar:
     """The step size, or 1/L of the problem if there is none, in the precision of x."""
     if step_size is None:
-        step_size = 1.0 / oracle.problem_class.smoothness(oracle.problem)
+        step_size = 1.0 / oracle.smoothness()
     return jnp.asarray(step_size, x.dtype)

@@ -77,7 +77,7 @@ class LearnedImages(Algorithm):
             ]
         )
         out1, out2 = self.directions(weighted(self.weights(features), d1, d2, d3, d4))
-        scale = 1.0 / oracle.problem_class.smoothness(oracle.problem)
+        scale = 1.0 / oracle.smoothness()
         new = x + scale * (gradient_norm * out1 - gradient) + momentum_norm * out2
         return ImageState(new, x, fidelity, regularizer)
 
@@ -121,7 +121,7 @@ class CompactImages(Algorithm):
         change = jnp.log(loss / previous_loss)
         logarithms = jnp.log(gradient_norm + 1e-8), jnp.log(momentum_norm + 1e-8)
         w1, w2 = self.weights(jnp.stack([change, *logarithms, jnp.ones_like(loss)]))
-        scale = w1 / oracle.problem_class.smoothness(oracle.problem)
+        scale = w1 / oracle.smoothness()
         return CompactState(x - scale * gradient + w2 * (x - previous), x, loss)
 
     def iterate(self, state: CompactState) -> Image:

@@ -68,7 +68,7 @@ class LearnedLasso(Algorithm):
         x, previous, previous_smooth, previous_nonsmooth = state
         gradient = oracle.gradient(x)
         smooth, nonsmooth = _parts(oracle, x)
-        beta = 1.0 / oracle.problem_class.smoothness(oracle.problem)
+        beta = 1.0 / oracle.smoothness()
         prox_point = oracle.prox(x - beta * gradient, beta)
         nonzero = x != 0
 

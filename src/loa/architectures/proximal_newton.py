@@ -76,7 +76,7 @@ class LearnedProximalNewton(Algorithm):
 
     def step(self, oracle: Oracle, state: ProximalNewtonState, key: Key[Array, ""]) -> ProximalNewtonState:
         x, gradient = state.x, oracle.gradient(state.x)
-        beta = 1.0 / oracle.problem_class.smoothness(oracle.problem)
+        beta = 1.0 / oracle.smoothness()
         prox_point, slope = jax.jvp(lambda v: oracle.prox(v, beta), (x - beta * gradient,), (jnp.ones_like(x),))
         residual = x - prox_point
         length = norm(residual)

@@ -92,7 +92,7 @@ class OverSegments(Objective):
     def __call__(
         self, algorithm: Algorithm, problem_class: ProblemClass, criterion: Criterion, slot: Slot, key: Key[Array, ""]
     ) -> Segment:
-        walk = Walk(algorithm, problem_class, slot.problem)
+        walk = Walk(algorithm, problem_class, slot.problem).knowing()
 
         def body(carry: Any, time: Int[Array, ""]) -> tuple[Any, None]:
             moment, fold, steps, going = carry
@@ -123,7 +123,7 @@ class Imitation(Objective):
     def __call__(
         self, algorithm: Algorithm, problem_class: ProblemClass, criterion: Criterion, slot: Slot, key: Key[Array, ""]
     ) -> Segment:
-        pupil, master = (Walk(each, problem_class, slot.problem) for each in (algorithm, self.teacher))
+        pupil, master = (Walk(each, problem_class, slot.problem).knowing() for each in (algorithm, self.teacher))
         first = pupil.record(Moment.beginning(slot.state))
         start = first.iterate
 

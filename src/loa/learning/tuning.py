@@ -224,7 +224,7 @@ def _mean_after(algorithm, problem_class, problems, functional: Functional, hori
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
 
     def one(index: Any, problem: Any) -> Scalar:
-        walk, own_key = Walk(algorithm, problem_class, problem), trajectory_key(key, index)
+        walk, own_key = Walk(algorithm, problem_class, problem).knowing(), trajectory_key(key, index)
 
         def body(carry: Any, _: None) -> tuple[Any, None]:
             moment, fold = carry

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key, Scalar
+from jaxtyping import Array, Float, Int, Key, Scalar
 
 from .problem_class import ProblemClass
 
@@ -15,12 +15,13 @@ Carry = TypeVar("Carry")
 
 
 class Calls(NamedTuple):
-    """The number of calls of each kind."""
+    """The number of calls of each kind; a whole Hessian or Jacobian counts as one product per column."""
 
     value: Int[Array, ""]
     gradient: Int[Array, ""]
     prox: Int[Array, ""]
     stochastic_gradient: Int[Array, ""]
+    hessian_product: Int[Array, ""]
 
     @staticmethod
     def none() -> Calls:
@@ -69,6 +70,23 @@ class Oracle:
         self._count("gradient")
         return self.problem_class.value_and_gradient(x, self.problem)
 
+    def hessian_product(self, x: Any, direction: Any) -> Any:
+        """The Hessian of the smooth part at x, times a direction."""
+        self._count("hessian_product")
+        return self.problem_class.hessian_product(x, direction, self.problem)
+
+    def hessian(self, x: Any) -> Float[Array, "d d"]:
+        """The Hessian of the smooth part at x, counted as d products with it."""
+        self._count("hessian_product", x.size)
+        return self.problem_class.hessian(x, self.problem)
+
+    def residuals_and_jacobian(self, x: Float[Array, " d"]) -> tuple[Float[Array, " m"], Float[Array, "m d"]]:
+        """The residuals r(x) and their derivatives, counted as one value and d products."""
+        self._count("value")
+        self._count("hessian_product", x.size)
+        residuals, directional = jax.linearize(lambda point: self.problem_class.residuals(point, self.problem), x)
+        return residuals, jax.vmap(directional, out_axes=1)(jnp.eye(x.size, dtype=x.dtype))
+
     def prox(self, x: Any, step_size: Any) -> Any:
         """The proximal mapping of the non-smooth part g with step size α, prox_{αg}(x)."""
         self._count("prox")
@@ -113,5 +131,17 @@ class Oracle:
         self.calls, value = jax.lax.cond(predicate, counted(if_true), counted(if_false), self.calls, *operands)
         return value
 
-    def _count(self, kind: str) -> None:
-        self.calls = self.calls._replace(**{kind: getattr(self.calls, kind) + 1})
+    def prox_and_jacobian(
+        self, x: Float[Array, " d"], step_size: Any
+    ) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
+        """The proximal mapping and its derivative at x, counted as one call: the mapping knows which parts are active."""
+        self._count("prox")
+        point, directional = jax.linearize(lambda v: self.problem_class.prox(v, step_size, self.problem), x)
+        return point, jax.vmap(directional, out_axes=1)(jnp.eye(x.size, dtype=x.dtype))
+
+    def smoothness(self) -> Scalar:
+        """The smoothness constant L of the problem. It depends on the problem alone and is not counted."""
+        return self.problem_class.smoothness(self.problem)
+
+    def _count(self, kind: str, times: int = 1) -> None:
+        self.calls = self.calls._replace(**{kind: getattr(self.calls, kind) + times})

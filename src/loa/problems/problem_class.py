@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key, Scalar
+from jaxtyping import Array, Float, Key, Scalar
 
 from . import (
     coincidences,
@@ -20,8 +20,8 @@ from .arguments import shown
 from .warning import warn
 
 OPTIONAL = (
-    "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness", "optimal_loss",
-    "optimal_accuracy", "solution",
+    "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox", "stochastic_loss",
+    "smoothness", "optimal_loss", "optimal_accuracy", "solution",
 )  # fmt: skip
 """What a problem class may say about its problems beyond how to draw one, its loss and where to start."""
 
@@ -36,9 +36,9 @@ class ProblemClass(eqx.Module):
     A problem \(\theta \sim P_P\) is to be solved as \(\min_x \ell(x, \theta)\) (section 3.1 of the paper). Subclasses
     define how to draw a problem (`sample`), its loss (`loss`) and where an algorithm starts (`start`). Everything is
     written for *one* problem, a pytree of arrays, and *one* point x, an array of any shape; loa does the batching. A
-    class that knows more overrides the optional methods: `gradient`, `value_and_gradient`, `smooth` and `prox`,
-    `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for one of these that has no default and was
-    not overridden raises `MissingOracle`.
+    class that knows more overrides the optional methods: `gradient`, `value_and_gradient`, `hessian_product`,
+    `hessian`, `residuals`, `smooth` and `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for
+    one of these that has no default and was not overridden raises `MissingOracle`.
 
     Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass. A point
     may also be a pytree of arrays, such as a dictionary: all methods then see points of the form that `start` returns.
@@ -109,6 +109,20 @@ class ProblemClass(eqx.Module):
             return self.loss(x, problem), self.gradient(x, problem)
         return jax.value_and_grad(self.loss)(x, problem)
 
+    def hessian_product(self, x: Any, direction: Any, problem: Any) -> Any:
+        """The Hessian of the smooth part times a direction, which costs about as much as two gradients."""
+        return jax.jvp(lambda point: self.gradient(point, problem), (x,), (direction,))[1]
+
+    def hessian(self, x: Any, problem: Any) -> Float[Array, "d d"]:
+        """The Hessian of the smooth part. For a point that is not a vector, its entries in order are the coordinates."""
+        directions = jnp.eye(x.size, dtype=x.dtype).reshape(-1, *x.shape)
+        rows = jax.vmap(lambda direction: self.hessian_product(x, direction, problem))(directions)
+        return rows.reshape(x.size, x.size)
+
+    def residuals(self, x: Any, problem: Any) -> Float[Array, " m"]:
+        r"""A vector r whose half squared norm is the smooth part of the loss, \(\frac12 \|r(x, \theta)\|^2\)."""
+        raise self._missing("residuals", "residuals(self, x, problem)")
+
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
         """The proximal mapping prox_{αg}(x) of the non-smooth part g with step size α."""
         raise self._missing("prox", "prox(self, x, step_size, problem)")
@@ -143,8 +157,8 @@ class ProblemClass(eqx.Module):
         A default of `ProblemClass`, such as automatic differentiation or the optimal loss 0, does not count.
 
         Arguments:
-            method: "gradient", "value_and_gradient", "smooth", "prox", "stochastic_loss", "smoothness",
-                "optimal_loss", "optimal_accuracy" or "solution".
+            method: "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox",
+                "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy" or "solution".
 
         >>> from loa.problems import Lasso, Rosenbrock
         >>> Lasso(rows=2, columns=3).has("prox"), Rosenbrock().has("prox")

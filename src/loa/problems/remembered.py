@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jaxtyping import Array, Key, Scalar
+from jaxtyping import Scalar
 
 from .problem_class import ProblemClass
+from .wrapped import Wrapped
 
 
 def remembered(
@@ -43,7 +44,7 @@ def _computed(problem_class: ProblemClass, x: Any, problem: Any) -> tuple[Scalar
         return problem_class.loss(x, problem), None
 
 
-class Remembered(ProblemClass):
+class Remembered(Wrapped):
     """The class that it was made from, except for the loss and the gradient at the point that was given."""
 
     _problem_class: ProblemClass
@@ -51,12 +52,6 @@ class Remembered(ProblemClass):
     _problem: Any
     _loss: Scalar
     _gradient: Any
-
-    def sample(self, key: Key[Array, ""]) -> Any:
-        return self._problem_class.sample(key)
-
-    def start(self, problem: Any, key: Key[Array, ""]) -> Any:
-        return self._problem_class.start(problem, key)
 
     def loss(self, x: Any, problem: Any) -> Scalar:
         return self._loss if self._is_here(x, problem) else self._problem_class.loss(x, problem)
@@ -78,9 +73,3 @@ class Remembered(ProblemClass):
 
     def _is_here(self, x: Any, problem: Any) -> bool:
         return x is self._x and problem is self._problem
-
-    def __getattribute__(self, name: str) -> Any:
-        """What is not defined here is asked of the other class, also where `ProblemClass` has a default for it."""
-        if name.startswith("__") or name in Remembered.__annotations__ or name in vars(Remembered):
-            return object.__getattribute__(self, name)
-        return getattr(object.__getattribute__(self, "_problem_class"), name)

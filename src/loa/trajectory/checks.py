@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -18,6 +19,7 @@ from ..problems.arguments import check_type, shown
 from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
+from ..problems.once import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
 from ..problems.vector_points import Form, dtype_of
 from ..problems.warning import warn
@@ -87,8 +89,15 @@ def _check_devices(devices: Any) -> None:
         raise ValueError("devices must name at least one device, or be left out.")
 
 
-def check_job(job: Job) -> int:
-    """Refuse a job whose parts do not fit together; return how many bytes a trajectory in flight takes."""
+class Needs(NamedTuple):
+    """What trajectories of a job need: their bytes while in flight, and whether steps ask for a smoothness constant."""
+
+    slot_bytes: int
+    smoothness: bool
+
+
+def check_job(job: Job) -> Needs:
+    """Refuse a job whose parts do not fit together; return what its trajectories need."""
     _warn_of_unknown_optimum(job)
     leaves, structure = jax.tree.flatten(job)
     return _check_forms(structure, tuple(map(_form, leaves)))
@@ -127,7 +136,7 @@ def _form(leaf: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> int:
+def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
     """`check_job` on shapes in the place of arrays, so that each combination is checked only the first time."""
     job: Job = jax.tree.unflatten(structure, leaves)
     eqx.filter_eval_shape(_check_stack, job)
@@ -136,9 +145,12 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> int:
     eqx.filter_eval_shape(_check_algorithm, job)
     eqx.filter_eval_shape(_check_functionals, job)
     slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
-    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(job, slot)[0].jaxpr
+    ear = Ear()
+    listened = dataclasses.replace(job, problem_class=Listening(job.problem_class, ear))
+    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(listened, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
-    return sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    return Needs(slot_bytes, ear.heard)
 
 
 def _check_stack(job: Job) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.blas_threads import one_blas_thread
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.warning import warn
@@ -170,12 +171,14 @@ def evaluate(
         int(replicates),
     )
     make_room()
-    slot_bytes = check_job(job)
+    slot_bytes, keeps_smoothness = check_job(job)
+    job = dataclasses.replace(job, keeps_smoothness=keeps_smoothness)
     warn_of_precision(job)
     width = width or choose_width(slot_bytes, job.size // max(1, len(devices)))
     shares = _shares(job, devices)
     try:
-        outcomes, seconds = _run_all(shares, width, slot_bytes, checkpoints, progress)
+        with one_blas_thread():
+            outcomes, seconds = _run_all(shares, width, slot_bytes, checkpoints, progress)
     except jax.errors.UnexpectedTracerError as error:
         raise TypeError(
             f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "

@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, UInt32
+from jaxtyping import Array, Bool, Int, Key, Scalar, UInt32
 
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
@@ -28,6 +28,7 @@ class Slot(eqx.Module):
     key_data: UInt32[Array, ...]
     algorithm: Algorithm | None
     problem: Any
+    smoothness: Scalar | None
     state: Any
     calls: Calls
     folds: tuple[Any, ...]
@@ -52,7 +53,8 @@ class Outcome(NamedTuple):
 class Job(eqx.Module):
     """Everything that stays fixed while trajectories run: what to run on what, and what to measure.
 
-    A trajectory is known by its item number, which runs through (candidate, problem, replicate) in that order.
+    A trajectory is known by its item number, which runs through (candidate, problem, replicate) in that order. If its
+    steps ask for the smoothness constant of the problem, it is computed when the trajectory begins, and kept.
     """
 
     algorithms: Algorithm
@@ -66,6 +68,7 @@ class Job(eqx.Module):
     horizon: int = eqx.field(static=True)
     num_candidates: int | None = eqx.field(static=True)
     replicates: int = eqx.field(static=True)
+    keeps_smoothness: bool = eqx.field(static=True, default=False)
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -87,7 +90,8 @@ class Job(eqx.Module):
         algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
         key = trajectory_key(self.key, self.indices[number], replicate)
-        walk = Walk(algorithm, self.problem_class, problem)
+        smoothness = jnp.asarray(self.problem_class.smoothness(problem)) if self.keeps_smoothness else None
+        walk = self._walk(algorithm, problem, smoothness)
         moment = walk.begin(key)
         record = walk.look(moment)
         folds = tuple(functional.init(record) for functional in self.functionals)
@@ -96,6 +100,7 @@ class Job(eqx.Module):
             key_data=jax.random.key_data(key),
             algorithm=eqx.filter(own, eqx.is_array) if stacked else None,
             problem=problem,
+            smoothness=smoothness,
             state=moment.state,
             calls=moment.calls,
             folds=folds,
@@ -111,7 +116,7 @@ class Job(eqx.Module):
         Looking and stepping are in one body so that what both need, such as the gradient, is computed once. The state
         of a trajectory that has ended is never used again, so it may change: to hold it would cost a pass over it.
         """
-        walk = Walk(self.algorithm_of(slot), self.problem_class, slot.problem)
+        walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
         record = walk.look(slot.moment)
         finite = jnp.isfinite(record.gap(gaps.loss))
         unsolved = slot.stopping_time < 0
@@ -138,6 +143,10 @@ class Job(eqx.Module):
             finite=finite,
             active=slot.active & goes_on,
         )
+
+    def _walk(self, algorithm: Algorithm, problem: Any, smoothness: Scalar | None) -> Walk:
+        walk = Walk(algorithm, self.problem_class, problem)
+        return walk if smoothness is None else walk.knowing(smoothness)
 
     def outcome(self, slot: Slot) -> Outcome:
         """What a trajectory that has ended amounts to."""

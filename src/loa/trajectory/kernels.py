@@ -70,7 +70,7 @@ def semigroup(
     Returns:
         the state after `steps` steps, which is the given one for 0 steps.
     """
-    return Walk(algorithm, problem_class, problem).after(Moment.beginning(state), steps, key).state
+    return Walk(algorithm, problem_class, problem).knowing().after(Moment.beginning(state), steps, key).state
 
 
 def joint_transition(
@@ -161,7 +161,7 @@ def _each(one: Callable[[Walk, Any], Any], algorithm, problem_class, problems, k
 
     def of(sample: tuple[Int[Array, ""], Any]) -> Any:
         index, problem = sample
-        return one(Walk(algorithm, problem_class, problem), trajectory_key(key, index))
+        return one(Walk(algorithm, problem_class, problem).knowing(), trajectory_key(key, index))
 
     count = count_problems(problems)
     return jax.lax.map(of, (jnp.arange(count), problems), batch_size=min(batch, count))
@@ -215,7 +215,7 @@ def trajectories(
 @eqx.filter_jit
 def _trajectories(algorithm, problem_class, problems, horizon, key, replicates) -> Trajectories:
     def one(index: Int[Array, ""], replicate: Int[Array, ""], problem: Any) -> Trajectories:
-        walk = Walk(algorithm, problem_class, problem)
+        walk = Walk(algorithm, problem_class, problem).knowing()
         states = walk.along(trajectory_key(key, index, replicate), horizon, lambda record: record.state)
         iterates = jax.vmap(walk.point)(states)
         return Trajectories(states, iterates, jax.vmap(lambda x: problem_class.loss(x, problem))(iterates))

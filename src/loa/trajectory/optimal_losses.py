@@ -182,7 +182,7 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Any, Scalar]:
     \(64 \sqrt{\epsilon}\), 1e-6 in float64.
     """
     smooth, key = not problem_class.has("prox"), jax.random.key(0)
-    walk = Walk(LBFGS() if smooth else FISTA(), problem_class, problem)
+    walk = Walk(LBFGS() if smooth else FISTA(), problem_class, problem).knowing()
 
     def accurate(x: Any, error: Scalar) -> Bool[Array, ""]:
         enough = error <= attainable_accuracy(problem_class.loss(x, problem))

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..problems.once import smoothness_once
 from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import ProblemClass
 from ..problems.remembered import remembered
@@ -103,6 +104,11 @@ class Walk(eqx.Module):
         """The point that a state stands for, in the form of the problem class."""
         x = self.algorithm.iterate(state)
         return x if self.form is None else self.form.point(x)
+
+    def knowing(self, smoothness: Scalar | None = None) -> Walk:
+        """The same walk, where the smoothness constant of the problem is known, rather than computed at every step."""
+        known = smoothness_once(self.problem_class, self.problem, smoothness)
+        return Walk(self.algorithm, known, self.problem)
 
     def begin(self, key: Key[Array, ""]) -> Moment:
         """Sample the initial state of the trajectory with this key."""

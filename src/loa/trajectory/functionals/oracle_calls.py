@@ -18,7 +18,8 @@ class OracleCalls(Functional):
     per step.
 
     Arguments:
-        kinds: which calls to count: "value", "gradient", "prox", "stochastic_gradient"; by default all.
+        kinds: which calls to count: "value", "gradient", "prox", "stochastic_gradient",
+            "hessian_product"; by default all.
         cap: larger values, and diverged trajectories, count as this.
     """
 

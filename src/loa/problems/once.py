@@ -1,0 +1,56 @@
+"""What depends on a problem alone, computed once although it is asked for at every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxtyping import Scalar
+
+from .problem_class import ProblemClass
+from .wrapped import Wrapped
+
+
+def smoothness_once(problem_class: ProblemClass, problem: Any, smoothness: Scalar | None = None) -> ProblemClass:
+    """A problem class that knows the smoothness constant L of one problem, which may take an eigenvalue problem.
+
+    Arguments:
+        problem_class: the class that is asked.
+        problem: the problem. It is recognized as an object.
+        smoothness: its constant, if it was computed before; it is computed here if not. XLA drops it if nobody asks.
+
+    Returns:
+        an object with all attributes and methods of `problem_class`; the class itself if it has no such constant.
+    """
+    if not problem_class.has("smoothness"):
+        return problem_class
+    return KnownSmoothness(
+        problem_class, problem, problem_class.smoothness(problem) if smoothness is None else smoothness
+    )
+
+
+class KnownSmoothness(Wrapped):
+    """The class that it was made from, except for the smoothness constant of one problem."""
+
+    _problem_class: ProblemClass
+    _problem: Any
+    _smoothness: Scalar
+
+    def smoothness(self, problem: Any) -> Scalar:
+        return self._smoothness if problem is self._problem else self._problem_class.smoothness(problem)
+
+
+class Ear:
+    """Remembers whether something was asked for."""
+
+    heard = False
+
+
+class Listening(Wrapped):
+    """The class that it was made from, which notes whether it is asked for a smoothness constant."""
+
+    _problem_class: ProblemClass
+    _ear: Ear
+
+    def smoothness(self, problem: Any) -> Scalar:
+        self._ear.heard = True
+        return self._problem_class.smoothness(problem)
