@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import loa
+from loa.algorithms.semismooth_newton import SemismoothNewton
 from loa.architectures import DenseCurvature, LearnedQuasiNewton
 from loa.experiments.experiment import Lesson
 from loa.experiments.from_file import experiment_for
@@ -220,8 +221,55 @@ def test_an_algorithm_on_vectors_flattens_matrices_and_returns_matrices():
     assert (rows.outcome == "solved").all()
     path = loa.trajectories(learned, Rows(), PROBLEMS, horizon=2, key=KEY)
     assert path.iterates.shape == (6, 1, 3, 1, 5)
-    taught = imitate(learned, TEACHER, Rows(), **SETTING, steps=1, batch=2, pool=4)  # whose points are matrices
-    assert taught.log_step != learned.log_step
+
+
+@pytest.mark.slow
+def test_an_algorithm_on_vectors_imitates_one_on_matrices():
+    pupil = LearnedQuasiNewton(DenseCurvature.of(np.eye(5)), log_floor=0.0, log_damping=0.0, power=1.0)
+    taught = imitate(pupil, TEACHER, Rows(), **SETTING, steps=1, batch=2, pool=4)
+    assert taught.log_step != pupil.log_step
+
+
+class Planes(Sparse):
+    """Sparse problems with a matrix of one row, whose prox sees no other shape."""
+
+    def loss(self, x, problem):
+        return super().loss(x[0], problem)
+
+    def smooth(self, x, problem):
+        return super().smooth(x[0], problem)
+
+    def prox(self, x, step_size, problem):
+        assert x.shape == (1, 5)
+        return shrunk(x, step_size)
+
+    def start(self, problem, key):
+        return super().start(problem, key)[None]
+
+
+def test_second_order_methods_do_the_same_for_dictionaries_and_matrices():
+    setting = SETTING | dict(criterion=loa.prox_residual_below(1e-6))
+    classes = Sparse(), SparseDictionaries(), Planes()
+    found = [loa.evaluate(SemismoothNewton(), each, PROBLEMS, **setting) for each in classes]
+    assert (found[0].outcome == "solved").all()
+    assert_array_equal(found[0]["stopping_time"], found[1]["stopping_time"])
+    assert_array_equal(found[0]["stopping_time"], found[2]["stopping_time"])
+
+
+def test_residuals_and_a_hessian_of_its_own_get_points_in_the_form_of_the_start():
+    class Known(Dictionaries):
+        def residuals(self, x, problem):
+            return joined(x) - problem[1]
+
+        def hessian(self, x, problem):
+            return jnp.diag(problem[0] * jnp.cosh(joined(x) - problem[1]))
+
+    problem = jax.tree.map(lambda leaf: leaf[0], PROBLEMS)
+    form, x = form_of_points(Known(), problem), jnp.linspace(-1.0, 1.0, 5)
+    known, derived = (VectorPoints(each, form) for each in (Known(), Dictionaries()))
+    assert_allclose(known.residuals(x, problem), x - problem[1])
+    assert_allclose(known.hessian(x, problem), Vectors().hessian(x, problem), atol=1e-12)
+    assert_allclose(derived.hessian(x, problem), Vectors().hessian(x, problem), atol=1e-12)
 
 
 class Fit(NamedTuple):

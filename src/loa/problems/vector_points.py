@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
 from .problem_class import ProblemClass
+from .wrapped import Wrapped
 
 
 class Form(NamedTuple):
@@ -79,7 +80,7 @@ def dtype_of(point: Any) -> Any:
     return jnp.result_type(*jax.tree.leaves(point))
 
 
-class VectorPoints(ProblemClass):
+class VectorPoints(Wrapped):
     """The class that it was made from, with vectors in the place of its points.
 
     Arguments:
@@ -87,11 +88,8 @@ class VectorPoints(ProblemClass):
         form: the form of its points.
     """
 
-    _problem_class: Any
+    _problem_class: ProblemClass
     _form: Form = eqx.field(static=True)
-
-    def sample(self, key: Key[Array, ""]) -> Any:
-        return self._problem_class.sample(key)
 
     def start(self, problem: Any, key: Key[Array, ""]) -> Float[Array, " d"]:
         return self._form.vector(self._problem_class.start(problem, key))
@@ -116,8 +114,7 @@ class VectorPoints(ProblemClass):
     def hessian(self, x: Float[Array, " d"], problem: Any) -> Float[Array, "d d"]:
         if self._problem_class.has("hessian"):
             return self._problem_class.hessian(self._form.point(x), problem)
-        directions = jnp.eye(x.size, dtype=x.dtype)
-        return jax.vmap(lambda direction: self.hessian_product(x, direction, problem))(directions)
+        return ProblemClass.hessian(self, x, problem)
 
     def residuals(self, x: Float[Array, " d"], problem: Any) -> Float[Array, " m"]:
         return self._problem_class.residuals(self._form.point(x), problem)
@@ -133,12 +130,6 @@ class VectorPoints(ProblemClass):
 
     def solution(self, problem: Any) -> Float[Array, " d"]:
         return self._form.vector(self._problem_class.solution(problem))
-
-    def __getattribute__(self, name: str) -> Any:
-        """What is not defined here is asked of the other class, also where `ProblemClass` has a default for it."""
-        if name.startswith("__") or name in VectorPoints.__annotations__ or name in vars(VectorPoints):
-            return object.__getattribute__(self, name)
-        return getattr(object.__getattribute__(self, "_problem_class"), name)
 
 
 def vectors_of(points: Any) -> Float[np.ndarray, "n d"]:
