@@ -146,8 +146,11 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
     eqx.filter_eval_shape(_check_functionals, job)
     slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
     ear = Ear()
-    listened = dataclasses.replace(job, problem_class=Listening(job.problem_class, ear))
-    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(listened, slot)[0].jaxpr
+
+    def listening(job: Job) -> Job:
+        return dataclasses.replace(job, problem_class=Listening(job.problem_class, ear))
+
+    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: listening(job).advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
     slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
     return Needs(slot_bytes, ear.heard)
