@@ -119,7 +119,7 @@ CASES = {
     "problems that are not stacked": (dict(problems=np.float64(3.0)), "stacked along a leading axis"),
     "start of the wrong shape": (dict(problem_class=StartOfTheWrongShape()), r"fails at the point of shape \(3,\)"),
     "start that broadcasts": (dict(problem_class=StartThatBroadcasts()), r"shape \(1,\), but .*gradient .* \(4,\)"),
-    "start of whole numbers": (dict(problem_class=StartOfWholeNumbers()), "must return one floating-point array"),
+    "start of whole numbers": (dict(problem_class=StartOfWholeNumbers()), "must return a floating-point array"),
     "no prox": (dict(criterion=loa.prox_residual_below(1e-3)), "Bowls has no prox: define `def prox"),
     "no stochastic loss": (dict(algorithm=loa.SGD(0.1)), "Bowls has no stochastic loss"),
     "gap beyond the horizon": (dict(functionals=[loa.Gap(step=11)]), "gap_11 needs 11 steps, but the horizon is 10"),

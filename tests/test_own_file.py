@@ -147,13 +147,18 @@ THE_CLASS = {
     "loss that is complex": (loss("return jnp.sum(x) + 1j"), "it is complex128[]"),
     "loss without problem": (instead("def loss", "    def loss(self, x):"), "write `def loss(self, x, problem):`"),
     "loss that is infinite": (loss("return jnp.sum(problem * x) / 0.0"), "Bowls.loss is inf at the start of all"),
-    "start that is a dict": (
-        start("return {'x': jnp.ones(4)}"),
-        "floating-point array, got a dict: join its parts",
+    "start that is a dict of integers": (
+        start("return {'x': jnp.ones(4), 'y': jnp.arange(4)}"),
+        "pytree of such, got int64[4] at ['y']: make it",
     ),
-    "start that is an integer": (start("return 1"), "must return one floating-point array, got 1: make it"),
+    "start that is a dict, and a loss of arrays": (
+        instead("return 0.5", LOSS).replace(START, "        return {'x': jnp.ones(4)}"),
+        "Bowls.loss fails at the point of shape {'x': (4,)} that Bowls.start returns",
+    ),
+    "start that is an empty dict": (start("return {}"), "pytree of such, got {}."),
+    "start that is an integer": (start("return 1"), "pytree of such, got 1: make it"),
     "start of integers": (start("return jnp.arange(4)"), "got int64[4]: make it"),
-    "start that is None": (start("pass"), "one floating-point array, got None."),
+    "start that is None": (start("pass"), "pytree of such, got None."),
     "start of a wrong shape": (
         instead("return 0.5", LOSS).replace(START, "        return jnp.ones(3)"),
         "Bowls.loss fails at the point of shape (3,) that Bowls.start returns",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -24,7 +24,8 @@ class Algorithm(eqx.Module):
 
     The array leaves of the module *are* the parameters h: a step size, or the weights of a network. θ is reached
     through the oracle, the state s is any pytree of arrays, the randomness r is the PRNG key. Everything is written
-    for one problem.
+    for one problem. Points are arrays; those of a problem class that are dictionaries or other pytrees arrive as one
+    vector. An algorithm with `on_vectors = True` gets every point as a vector, also matrices and images.
 
     >>> class SignDescent(Algorithm):
     ...     step_size: jax.Array = eqx.field(converter=jnp.asarray)
@@ -33,6 +34,9 @@ class Algorithm(eqx.Module):
     ...     def step(self, oracle, state, key):
     ...         return state - self.step_size * jnp.sign(oracle.gradient(state))
     """
+
+    on_vectors: ClassVar[bool] = False
+    """Whether points must be vectors; arrays of another shape are then flattened."""
 
     @abstractmethod
     def init(self, oracle: Oracle, x0: Any) -> Any:

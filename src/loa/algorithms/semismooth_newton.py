@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -46,6 +46,8 @@ class SemismoothNewton(Algorithm):
 
     Reference: Facchinei and Pang, *Finite-dimensional variational inequalities and complementarity problems*, 2003.
     """
+
+    on_vectors: ClassVar[bool] = True
 
     log_damping: Float[Array, ""] = eqx.field(converter=parameter("log_damping"), default=-9.0)
     log_shrink: Float[Array, ""] = eqx.field(converter=parameter("log_shrink"), default=-1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -57,6 +57,8 @@ class LearnedProximalNewton(Algorithm):
         first_step: a learned first step, optional.
         sweeps: the number of sweeps per step, 0 or more.
     """
+
+    on_vectors: ClassVar[bool] = True
 
     factor: Float[Array, "r d"]
     log_floor: Float[Array, ""] = eqx.field(converter=jnp.asarray)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -88,6 +88,8 @@ class LearnedQuasiNewton(Algorithm):
     gradient is in float32. One value and one gradient per step. h is the curvature (V, w) and the logarithms of
     \(\mu_0, \mu_1\), p, α and the radius.
     """
+
+    on_vectors: ClassVar[bool] = True
 
     curvature: Curvature
     log_floor: Float[Array, ""] = eqx.field(converter=jnp.asarray)

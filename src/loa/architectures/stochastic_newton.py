@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -50,6 +50,8 @@ class LearnedStochasticNewton(Algorithm):
         averaging_power: b.
         damping_power: p.
     """
+
+    on_vectors: ClassVar[bool] = True
 
     curvature: Curvature
     log_step: Float[Array, ""] = eqx.field(converter=jnp.asarray)

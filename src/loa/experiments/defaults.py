@@ -23,6 +23,7 @@ from ..architectures import (
 from ..architectures.proximal_newton import factor_of
 from ..learning import OneStepContraction, average_curvature, first_step
 from ..learning.tuning import Interval
+from ..problems.vector_points import Form, VectorPoints, form_of_points, vectors_of
 from ..trajectory.kernels import trajectories
 from .experiment import Lesson
 from .recipes import trained, tuned
@@ -43,7 +44,7 @@ class Scales(NamedTuple):
 
 def learn_smooth(lesson: Lesson) -> Algorithm:
     """A quasi-Newton method in the learned curvature; for large problems a coordinate-wise network."""
-    if not _is_short_vector(lesson):
+    if not _is_small(lesson):
         return _learn_coordinatewise(lesson)
     scales = _scales(lesson, LBFGS())
     curvature = _curvature(lesson, LBFGS())
@@ -68,10 +69,10 @@ def learn_smooth(lesson: Lesson) -> Algorithm:
 
 def learn_proximal(lesson: Lesson) -> Algorithm:
     """A semismooth Newton method in the learned curvature of the smooth part."""
-    if not _is_short_vector(lesson):
+    if not _is_small(lesson):
         raise ValueError(
-            f"there is no default for problems with a prox whose points are not vectors of at most {LARGEST_DENSE} "
-            "coordinates: define `learn` in the file."
+            f"there is no default for problems with a prox whose points have more than {LARGEST_DENSE} coordinates: "
+            "define `learn` in the file."
         )
     problem_class, fista = lesson.experiment.problem_class, FISTA(restart=True)
     matrix = average_curvature(
@@ -93,10 +94,10 @@ def learn_proximal(lesson: Lesson) -> Algorithm:
 
 def learn_stochastic(lesson: Lesson) -> Algorithm:
     """Preconditioned momentum in the learned curvature, with decaying steps and averaging."""
-    if not _is_short_vector(lesson):
+    if not _is_small(lesson):
         raise ValueError(
-            f"there is no default for mini-batch problems whose points are not vectors of at most {LARGEST_DENSE} "
-            "coordinates: define `learn` in the file."
+            f"there is no default for mini-batch problems whose points have more than {LARGEST_DENSE} coordinates: "
+            "define `learn` in the file."
         )
     scales = _scales(lesson, LBFGS())
     curvature = _curvature(lesson, LBFGS())
@@ -142,15 +143,14 @@ def _learn_coordinatewise(lesson: Lesson) -> Algorithm:
     return trained(lesson, network, teacher, objective=objective, steps=40_000, learning_rate=3e-4)
 
 
-def _is_short_vector(lesson: Lesson) -> bool:
-    shape = _start_shape(lesson)
-    return len(shape) == 1 and shape[0] <= LARGEST_DENSE
+def _is_small(lesson: Lesson) -> bool:
+    """Whether points, whatever their form, have few enough coordinates for a dense curvature."""
+    return _form(lesson).dimension <= LARGEST_DENSE
 
 
-def _start_shape(lesson: Lesson) -> tuple[int, ...]:
-    problem_class, problems = lesson.experiment.problem_class, lesson.problems(1)
-    first = jax.tree.map(lambda leaf: leaf[0], problems)
-    return jax.eval_shape(lambda: jnp.asarray(problem_class.start(first, jax.random.key(0)))).shape
+def _form(lesson: Lesson) -> Form:
+    first = jax.tree.map(lambda leaf: leaf[0], lesson.problems(1))
+    return form_of_points(lesson.experiment.problem_class, first)
 
 
 def _curvature(lesson: Lesson, teacher: Algorithm) -> DenseCurvature:
@@ -166,17 +166,18 @@ def _scales(lesson: Lesson, teacher: Algorithm) -> Scales:
     path = trajectories(
         teacher, lesson.experiment.problem_class, lesson.problems(SAMPLE), horizon=TEACHER_STEPS, key=lesson.key
     )
-    losses, points = np.asarray(path.losses)[:, 0], np.asarray(path.iterates)[:, 0]
-    distances = np.sqrt(((points[:, -1] - points[:, 0]) ** 2).reshape(len(points), -1).sum(axis=1))
+    losses, points = np.asarray(path.losses)[:, 0], jax.tree.map(lambda leaf: leaf[:, 0], path.iterates)
+    moves = vectors_of(jax.tree.map(lambda leaf: leaf[:, -1] - leaf[:, 0], points))
+    distances = np.sqrt((moves**2).sum(axis=1))
     return Scales(_log_median(np.abs(losses[:, 0])), _log_median(distances))
 
 
 def _log_steepest(lesson: Lesson) -> float:
     """The logarithm of the typical largest curvature at the start, by power iteration."""
-    problem_class = lesson.experiment.problem_class
+    problem_class = VectorPoints(lesson.experiment.problem_class, _form(lesson))
 
     def one(problem: Any) -> Any:
-        x = jnp.asarray(problem_class.start(problem, jax.random.key(0)))
+        x = problem_class.start(problem, jax.random.key(0))
 
         def multiply(v: Any) -> Any:
             return jax.jvp(lambda y: problem_class.gradient(y, problem), (x,), (v,))[1]

@@ -177,7 +177,7 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
 @eqx.filter_jit
 def _at_start(problem_class: ProblemClass, criterion: Criterion, problems: Any) -> Any:
     def one(problem: Any) -> Any:
-        x = jnp.asarray(problem_class.start(problem, jax.random.key(0)))
+        x = jax.tree.map(jnp.asarray, problem_class.start(problem, jax.random.key(0)))
         return problem_class.loss(x, problem), criterion(problem_class, x, problem)
 
     return jax.vmap(one)(problems)

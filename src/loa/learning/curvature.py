@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.vector_points import VectorPoints, form_of_points
 from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import trajectories
 
@@ -37,7 +38,7 @@ def average_curvature(
     as there are coordinates.
 
     Arguments:
-        problem_class: the class of the problems, whose points are vectors.
+        problem_class: the class of the problems. A point that is not a vector counts as the vector of its entries.
         problems: a stack of problems, from `problem_class.draw` or your own.
         teacher: the algorithm whose trajectories are followed.
         times: the numbers of steps, 0 or more, after which the Hessian is evaluated.
@@ -60,12 +61,14 @@ def average_curvature(
     if not times:
         raise ValueError("times must contain at least one number of steps.")
     path = trajectories(teacher, problem_class, problems, horizon=max(*times, 1), key=key)
-    points = jnp.asarray(path.iterates)[:, 0, jnp.asarray(times)]
-    if points.ndim != 3 or points.shape[-1] > LARGEST:
+    form = form_of_points(problem_class, jax.tree.map(lambda leaf: leaf[0], problems))
+    if form.dimension > LARGEST:
         raise ValueError(
-            f"a dense average curvature needs points that are vectors of at most {LARGEST} coordinates, got points of "
-            f"shape {points.shape[2:]}."
+            f"a dense average curvature needs points of at most {LARGEST} coordinates, got points of {form.dimension}."
         )
+    points = jax.tree.map(lambda leaf: leaf[:, 0, jnp.asarray(times)], path.iterates)
+    if not form.is_vector:
+        points, problem_class = jax.vmap(jax.vmap(form.vector))(points), VectorPoints(problem_class, form)
     return np.asarray(_mean_hessian(problem_class, problems, points))
 
 

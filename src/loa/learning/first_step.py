@@ -12,7 +12,9 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..architectures.first_step import FirstStep
+from ..problems.gaps import difference
 from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.vector_points import vectors_of
 from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import iterates_after
 
@@ -23,7 +25,8 @@ def first_step(
     """Learn a first step: an affine function of the gradient at the start that leads to where a teacher gets.
 
     It minimizes the mean squared distance to the teacher's points over the problems, of which there should be several
-    times as many as coordinates. Problems on which the teacher diverges are left out.
+    times as many as coordinates. A point that is not a vector counts as the vector of its entries. Problems on which
+    the teacher diverges are left out.
 
     Arguments:
         problems: a stack of problems to learn from.
@@ -38,9 +41,7 @@ def first_step(
     whole_number("steps", steps)
     starts = iterates_after(teacher, problem_class, problems, steps=0, key=key)
     ends = iterates_after(teacher, problem_class, problems, steps=steps, key=key)
-    gradients, moves = np.asarray(_gradients(problem_class, starts, problems)), np.asarray(ends - starts)
-    if moves.ndim != 2:
-        raise ValueError(f"a first step is for points that are vectors, got points of shape {moves.shape[1:]}.")
+    gradients, moves = vectors_of(_gradients(problem_class, starts, problems)), vectors_of(difference(ends, starts))
     good = np.isfinite(moves).all(axis=1)
     if good.sum() <= moves.shape[1]:
         raise ValueError(f"the teacher must arrive on more than {moves.shape[1]} problems, but did on {good.sum()}.")
@@ -50,5 +51,5 @@ def first_step(
 
 
 @eqx.filter_jit
-def _gradients(problem_class: ProblemClass, points: Array, problems: Any) -> Array:
+def _gradients(problem_class: ProblemClass, points: Any, problems: Any) -> Any:
     return jax.vmap(problem_class.gradient)(points, problems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -125,13 +126,17 @@ class Recipe(eqx.Module):
     def _refill(self, slots: Slot, states: Any, parameters: Any, pool: Any, key: Key[Array, ""]) -> tuple[Slot, Scalar]:
         """The slots after their segment, with new problems where they are solved, diverged, or by chance."""
         algorithm = self.algorithm(parameters)
-        before, after = jax.vmap(algorithm.iterate)(slots.state), jax.vmap(algorithm.iterate)(states)
+
+        def point(state: Any, problem: Any) -> Any:
+            return Walk(algorithm, self.problem_class, problem).point(state)
+
+        before, after = (jax.vmap(point)(each, slots.problem) for each in (slots.state, states))
         finite = jax.vmap(lambda x, problem: jnp.isfinite(self.problem_class.loss(x, problem)))(after, slots.problem)
         solved = jax.vmap(lambda x, problem: self.criterion(self.problem_class, x, problem))(after, slots.problem)
         by_chance = jax.random.bernoulli(jax.random.fold_in(key, 0), self.restart, (self.batch,))
         done = solved | ~finite | by_chance
         old = Slot(slots.problem, states, slots.time + self.objective.length)
-        moved = jnp.mean(jax.vmap(lambda x, y: jnp.any(x != y))(before, after))
+        moved = jnp.mean(jax.vmap(_differ)(before, after))
 
         def refill() -> Slot:
             fresh = self._fresh_slots(parameters, pool, jax.random.fold_in(key, 1))
@@ -173,6 +178,11 @@ def no_steps() -> Tally:
     """The tally before the first step."""
     zero, none = jnp.zeros(()), jnp.zeros((), jnp.int32)
     return Tally(zero, none, none, none, zero)
+
+
+def _differ(x: Any, y: Any) -> Bool[Array, ""]:
+    parts = zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True)
+    return reduce(jnp.logical_or, [jnp.any(part != other) for part, other in parts])
 
 
 def _mean(values: Num[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:

@@ -14,7 +14,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.arguments import shown
 from ..problems.criterion import Criterion
-from ..problems.gaps import norm
+from ..problems.gaps import difference, norm
 from ..problems.problem_class import ProblemClass
 from ..trajectory.functionals import End, Functional, Record
 from ..trajectory.walk import Moment, Walk, segment_step_key
@@ -131,8 +131,8 @@ class Imitation(Objective):
             step_key = segment_step_key(key, time)
             moment, taught = (walk.move(at, step_key) for walk, at in zip((pupil, master), carry, strict=True))
             goal = master.record(taught).iterate
-            way = norm(goal - start)
-            miss = norm(pupil.record(moment).iterate - goal)
+            way = norm(difference(goal, start))
+            miss = norm(difference(pupil.record(moment).iterate, goal))
             return (moment, taught), (miss / jnp.where(way > 0, way, 1.0)) ** 2
 
         carry = Moment.beginning(slot.state), master.begin_at(start)

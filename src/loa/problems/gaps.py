@@ -1,17 +1,19 @@
 r"""Optimality gaps \(v(x, \theta) \ge 0\): how far a point is from solving a problem (section 3.4).
 
 A gap is a function `gap(problem_class, x, problem)` that returns a non-negative scalar. These are the usual ones;
-your own is any function of that form.
+your own is any function of that form. It sees a point x in the form that `start` of the class has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Scalar
+from jaxtyping import Scalar
 
 from .problem_class import ProblemClass
 
@@ -46,7 +48,7 @@ def gradient_norm(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
 
 def distance(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
     """The distance to the solution, for classes that define `solution`."""
-    return norm(x - problem_class.solution(problem))
+    return norm(difference(x, problem_class.solution(problem)))
 
 
 class ProxResidual(eqx.Module):
@@ -61,7 +63,8 @@ class ProxResidual(eqx.Module):
         if not problem_class.has("prox"):
             problem_class.prox(x, 1.0, problem)  # says that there is none
         beta = 1.0 / problem_class.smoothness(problem) if self.step_size is None else self.step_size
-        return norm(x - problem_class.prox(x - beta * problem_class.gradient(x, problem), beta, problem))
+        ahead = jax.tree.map(lambda part, slope: part - beta * slope, x, problem_class.gradient(x, problem))
+        return norm(difference(x, problem_class.prox(ahead, beta, problem)))
 
     def __repr__(self) -> str:
         return "prox_residual"
@@ -70,7 +73,12 @@ class ProxResidual(eqx.Module):
 prox_residual = ProxResidual()
 
 
-def norm(x: Float[Array, "..."]) -> Scalar:
-    """Euclidean norm of an array of any shape, with derivative 0 at 0."""
-    square = jnp.sum(x * x)
+def difference(x: Any, y: Any) -> Any:
+    """The difference of two points of the same form: arrays of any shape, or pytrees of them."""
+    return jax.tree.map(lambda part, other: part - other, x, y)
+
+
+def norm(x: Any) -> Scalar:
+    """Euclidean norm of a point of any form, with derivative 0 at 0."""
+    square = reduce(jnp.add, [jnp.sum(part * part) for part in jax.tree.leaves(x)])
     return jnp.where(square == 0, 0.0, jnp.sqrt(jnp.where(square == 0, 1.0, square)))

@@ -14,7 +14,7 @@ from .arguments import check_callable, parameter
 from .problem_class import ProblemClass, count_problems
 
 Start = Any
-"""The initial point: an array used for every problem, or a function `start(problem, key)`."""
+"""The initial point, an array or a pytree of arrays, used for every problem, or a function `start(problem, key)`."""
 
 
 class _WithLossFunction(ProblemClass):
@@ -36,7 +36,7 @@ class FromFunctions(_WithLossFunction):
     Arguments:
         sample: draws one problem, a pytree of arrays, from a PRNG key.
         loss: the loss of a point on one problem, a scalar. JAX must be able to differentiate it.
-        start: the initial point, an array used for every problem, or a function `start(problem, key)`.
+        start: the initial point, an array or a pytree of arrays, or a function `start(problem, key)`.
 
     >>> lines = FromFunctions(jax.random.uniform, lambda x, slope: jnp.abs(slope * x), start=jnp.ones(()))
     >>> lines.draw(jax.random.key(0), 4).shape
@@ -67,7 +67,7 @@ class FromInstances(_WithLossFunction):
     Arguments:
         instances: a pytree of arrays with one common leading axis, one entry per instance.
         loss: the loss of a point on one instance, a scalar. JAX must be able to differentiate it.
-        start: the initial point, an array used for every problem, or a function `start(problem, key)`.
+        start: the initial point, an array or a pytree of arrays, or a function `start(problem, key)`.
 
     >>> data = {"a": jnp.arange(1.0, 6.0), "b": jnp.ones(5)}
     >>> fits = FromInstances(data, lambda x, problem: (problem["a"] * x - problem["b"]) ** 2, start=jnp.zeros(()))
@@ -94,4 +94,9 @@ class FromInstances(_WithLossFunction):
 
 
 def _as_start(start: Start) -> Start:
-    return start if callable(start) else parameter("start")(start)
+    """A function unchanged; an array, also from a list of numbers; or arrays in a dictionary, tuple or other pytree."""
+    if callable(start):
+        return start
+    leaves = jax.tree.leaves(start)
+    numbers = isinstance(start, list | tuple) and all(isinstance(leaf, int | float) for leaf in leaves)
+    return parameter("start")(start) if numbers or not leaves else jax.tree.map(parameter("start"), start)

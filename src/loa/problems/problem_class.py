@@ -40,7 +40,8 @@ class ProblemClass(eqx.Module):
     `hessian`, `residuals`, `smooth` and `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for
     one of these that has no default and was not overridden raises `MissingOracle`.
 
-    Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass.
+    Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass. A point
+    may also be a pytree of arrays, such as a dictionary: all methods then see points of the form that `start` returns.
 
     >>> class Parabolas(ProblemClass):
     ...     def sample(self, key):

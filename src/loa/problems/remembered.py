@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from jaxtyping import Scalar
@@ -12,7 +13,7 @@ from .wrapped import Wrapped
 
 def remembered(
     problem_class: ProblemClass, x: Any, problem: Any, known: tuple[Scalar, Any] | None = None
-) -> ProblemClass:
+) -> Remembered:
     """A problem class that already knows the loss and the gradient of one problem at one point.
 
     Criterion, functionals and step all ask for them, and XLA does not merge all of these computations, in particular
@@ -64,6 +65,11 @@ class Remembered(Wrapped):
         if self._is_here(x, problem) and self._gradient is not None:
             return self._loss, self._gradient
         return self._problem_class.value_and_gradient(x, problem)
+
+    def translated(self, problem_class: ProblemClass, x: Any, translate: Callable[[Any], Any]) -> Remembered:
+        """The same memory for a class whose points have another form, in which x is the point that is remembered."""
+        gradient = None if self._gradient is None else translate(self._gradient)
+        return Remembered(problem_class, x, self._problem, self._loss, gradient)
 
     def _is_here(self, x: Any, problem: Any) -> bool:
         return x is self._x and problem is self._problem

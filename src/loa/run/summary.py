@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Certificate
+from ..problems.vector_points import form_of_points
 from ..results.run_results import Results
 from ..results.summary import AlgorithmSummary, CertificateSummary, Choice, FunctionalSummary, RunSummary
 from ..statistics import measures
@@ -180,8 +181,7 @@ def _data(examined: Examined, names: list[str], certified: Certified, order: Ord
 def _dimension(order: Order) -> int:
     experiment = order.experiment
     problem = jax.tree.map(lambda leaf: leaf[0], experiment.draw("test", order.seed, 1))
-    start = jax.eval_shape(lambda: experiment.problem_class.start(problem, jax.random.key(0)))
-    return int(np.prod(start.shape))
+    return form_of_points(experiment.problem_class, problem).dimension
 
 
 def _seconds(stages: Mapping[str, float]) -> dict[str, float]:

@@ -21,6 +21,7 @@ from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.once import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
+from ..problems.vector_points import Form, dtype_of
 from ..problems.warning import warn
 from .functionals import End, Functional, Indicator
 from .jaxprs import largest_array, num_bytes
@@ -117,7 +118,7 @@ def check_fit(
     """
     key = jax.random.key(0)
     problem = jax.eval_shape(lambda key: jax.tree.map(jnp.asarray, sampled(problem_class, key)), key)
-    dtype = eqx.filter_eval_shape(_start, problem_class, problem, key).dtype
+    dtype = dtype_of(eqx.filter_eval_shape(_start, problem_class, problem, key))
     if isinstance(problem_class, ComputedOptimum):
         problem = problem._replace(optimal_loss=jax.ShapeDtypeStruct((), dtype))  # it is computed once they are drawn
     stack = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((1, *leaf.shape), leaf.dtype), problem)
@@ -145,8 +146,11 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
     eqx.filter_eval_shape(_check_functionals, job)
     slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
     ear = Ear()
-    listened = dataclasses.replace(job, problem_class=Listening(job.problem_class, ear))
-    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: job.advance(slot))(listened, slot)[0].jaxpr
+
+    def listening(job: Job) -> Job:
+        return dataclasses.replace(job, problem_class=Listening(job.problem_class, ear))
+
+    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: listening(job).advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
     slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
     return Needs(slot_bytes, ear.heard)
@@ -177,7 +181,7 @@ def _check_problem_class(job: Job) -> None:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         raise ValueError(
-            f"{name}.loss fails at the point of shape {x0.shape} that {name}.start returns: {in_short(error)}."
+            f"{name}.loss fails at the point of shape {_shapes(x0)} that {name}.start returns: {in_short(error)}."
         ) from error
     if not _is_float(loss) or loss.shape != ():
         advice = "; sum it up" if _is_float(loss) else ""
@@ -192,13 +196,14 @@ def _check_problem_class(job: Job) -> None:
     if problem_class.has("value_and_gradient") and not problem_class.has("gradient"):
         raise TypeError(f"{name} has its own value_and_gradient: define also `def gradient(self, x, problem)`.")
     gradient = _gradient(problem_class, x0, problem)
-    if gradient is not None and gradient.shape != x0.shape:
+    if gradient is not None and Form.of(gradient) != Form.of(x0):
         raise ValueError(
-            f"{name}.start returns a point of shape {x0.shape}, but {name}.gradient there has shape {gradient.shape}."
+            f"{name}.start returns a point of shape {_shapes(x0)}, but {name}.gradient there has shape "
+            f"{_shapes(gradient)}."
         )
 
 
-def _gradient(problem_class: ProblemClass, x: Array, problem: Any) -> Array | None:
+def _gradient(problem_class: ProblemClass, x: Any, problem: Any) -> Any:
     """The gradient, or None where JAX cannot differentiate the loss: an algorithm may ask for values only."""
     try:
         return problem_class.gradient(x, problem)
@@ -208,27 +213,29 @@ def _gradient(problem_class: ProblemClass, x: Array, problem: Any) -> Array | No
         return None
 
 
-def _start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> Array:
+def _start(problem_class: ProblemClass, problem: Any, key: Key[Array, ""]) -> Any:
+    """The initial point; refused unless it is a floating-point array, or a pytree of such."""
     x0 = problem_class.start(problem, key)
-    if not isinstance(x0, float) and not _is_float(x0):
-        advice = ""
-        if isinstance(x0, dict | list | tuple):
-            advice = ": join its parts, for example with jnp.concatenate, and take them apart in the loss"
-        elif isinstance(x0, int) or hasattr(x0, "dtype"):
-            advice = ": make it one of floating-point numbers, such as jnp.zeros(3)"
-        raise TypeError(
-            f"{type(problem_class).__name__}.start must return one floating-point array, got {_kind(x0)}{advice}."
-        )
-    return jnp.asarray(x0)
+    parts = jax.tree_util.tree_leaves_with_path(x0) or [((), x0)]
+    for path, part in parts:
+        if not isinstance(part, float) and not _is_float(part):
+            where = f" at {jax.tree_util.keystr(path)}" if path else ""
+            numbers = isinstance(part, int) or hasattr(part, "dtype")
+            advice = ": make it one of floating-point numbers, such as jnp.zeros(3)" if numbers else ""
+            raise TypeError(
+                f"{type(problem_class).__name__}.start must return a floating-point array, or a dictionary, tuple or "
+                f"other pytree of such, got {_show(part)}{where}{advice}."
+            )
+    return jax.tree.map(jnp.asarray, x0)
 
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, jax.Array | np.ndarray) and jnp.issubdtype(value.dtype, jnp.floating)
 
 
-def _kind(value: Any) -> str:
-    """What a value is: a container by its type, as its content may be long, anything else as `_show` shows it."""
-    return f"a {type(value).__name__}" if isinstance(value, dict | list | tuple) else _show(value)
+def _shapes(point: Any) -> Any:
+    """The shape of an array, or a pytree of shapes."""
+    return jax.tree.map(lambda part: part.shape, point)
 
 
 def _check_criterion(job: Job) -> None:
@@ -244,8 +251,8 @@ def _check_criterion(job: Job) -> None:
 def _check_algorithm(job: Job) -> None:
     algorithm, problem = _first_algorithm(job), _first_problem(job)
     name = type(algorithm).__name__
-    x0 = _start(job.problem_class, problem, job.key)
     walk = Walk(algorithm, job.problem_class, problem)
+    x0 = jnp.asarray(walk.asked.start(problem, job.key))
     begun = walk.begin(job.key)
     state, after = begun.state, walk.step(begun, job.key).state
     if jax.tree.map(_show, state) != jax.tree.map(_show, after):
@@ -331,5 +338,6 @@ def warn_of_precision(job: Job) -> None:
 @eqx.filter_jit
 def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
     problem = _first_problem(job)
-    x0 = jnp.asarray(job.problem_class.start(problem, start_key(trajectory_key(job.key, job.indices[0]))))
+    x0 = job.problem_class.start(problem, start_key(trajectory_key(job.key, job.indices[0])))
+    x0 = jax.tree.map(jnp.asarray, x0)
     return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]

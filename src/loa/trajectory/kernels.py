@@ -20,6 +20,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.gaps import Gap
 from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
+from ..problems.vector_points import dtype_of
 from .walk import Moment, Walk, step_key, trajectory_key
 
 
@@ -44,7 +45,7 @@ def _some_coordinate(problem_class: ProblemClass, problems: Any) -> Array:
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         name, reason = type(problem_class).__name__, (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise ValueError(f"{name}.start fails on the first of these problems: {reason}") from error
-    return jnp.zeros((), jnp.asarray(start).dtype)
+    return jnp.zeros((), dtype_of(start))
 
 
 def transition(algorithm: Algorithm, problem_class: ProblemClass, problem: Any, state: Any, key: Key[Array, ""]) -> Any:
@@ -167,7 +168,10 @@ def _each(one: Callable[[Walk, Any], Any], algorithm, problem_class, problems, k
 
 
 class Trajectories(NamedTuple):
-    """Whole trajectories; every leaf has the leading axes (problem, replicate, time = 0 … horizon)."""
+    """Whole trajectories; every leaf has the leading axes (problem, replicate, time = 0 … horizon).
+
+    The iterates have the form that `start` of the problem class has; in the states, points are arrays.
+    """
 
     states: Any
     iterates: Any
@@ -213,7 +217,7 @@ def _trajectories(algorithm, problem_class, problems, horizon, key, replicates) 
     def one(index: Int[Array, ""], replicate: Int[Array, ""], problem: Any) -> Trajectories:
         walk = Walk(algorithm, problem_class, problem).knowing()
         states = walk.along(trajectory_key(key, index, replicate), horizon, lambda record: record.state)
-        iterates = jax.vmap(algorithm.iterate)(states)
+        iterates = jax.vmap(walk.point)(states)
         return Trajectories(states, iterates, jax.vmap(lambda x: problem_class.loss(x, problem))(iterates))
 
     over_replicates = jax.vmap(one, in_axes=(None, 0, None))

@@ -18,15 +18,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Scalar
+from jaxtyping import Array, Bool, Scalar
 
 from ..algorithms import FISTA, LBFGS
 from ..problems import gaps
 from ..problems.arguments import check_type
 from ..problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from ..problems.problem_class import ProblemClass, count_problems
+from ..problems.vector_points import dtype_of
 from ..storage.cache import Cache, user_cache
 from ..storage.checkpoint import recognizable
+from .job import where
 from .walk import Walk
 
 BATCH = 16
@@ -173,7 +175,7 @@ def _solve(problem_class: ComputedOptimum, batch: Any) -> tuple[Any, Any, Any]:
     return points, jax.vmap(problem_class.loss)(points, batch), errors
 
 
-def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ...], Scalar]:
+def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Any, Scalar]:
     r"""A point whose `suboptimality` is as small as floats allow, or the best seen; and what it is there.
 
     By FISTA for a class with a `prox`; else by L-BFGS, which also brings the norm of the gradient below
@@ -184,8 +186,9 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
 
     def accurate(x: Any, error: Scalar) -> Bool[Array, ""]:
         enough = error <= attainable_accuracy(problem_class.loss(x, problem))
-        flat = gaps.gradient_norm(problem_class, x, problem) <= 64.0 * jnp.finfo(x.dtype).eps ** 0.5 if smooth else True
-        return enough & flat
+        if not smooth:
+            return enough
+        return enough & (gaps.gradient_norm(problem_class, x, problem) <= 64.0 * jnp.finfo(dtype_of(x)).eps ** 0.5)
 
     def some_steps(carry: Any) -> Any:
         moment, best, least, _, checks = carry
@@ -194,14 +197,14 @@ def solve(problem_class: ComputedOptimum, problem: Any) -> tuple[Float[Array, ..
         error = problem_class.suboptimality(x, problem)
         done = accurate(x, error)
         better = done | (error < least)
-        return moment, jnp.where(better, x, best), jnp.where(better, error, least), done, checks + 1
+        return moment, *where(better, (x, error), (best, least)), done, checks + 1
 
     def unfinished(carry: Any) -> Bool[Array, ""]:
         return ~carry[3] & (carry[4] < MOST_CHECKS)
 
     first = walk.begin(key)
     x = walk.record(first).iterate
-    carry = (first, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(False), jnp.zeros((), jnp.int32))
+    carry = (first, x, jnp.full((), jnp.inf, dtype_of(x)), jnp.asarray(False), jnp.zeros((), jnp.int32))
     return jax.lax.while_loop(unfinished, some_steps, carry)[1:3]
 
 

@@ -27,6 +27,7 @@ from ..problems.once import smoothness_once
 from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import ProblemClass
 from ..problems.remembered import remembered
+from ..problems.vector_points import Form, VectorPoints, form_of_points
 from .functionals import Record
 
 
@@ -86,6 +87,23 @@ class Walk(eqx.Module):
     algorithm: Algorithm
     problem_class: ProblemClass
     problem: Any
+    form: Form | None = eqx.field(static=True)
+    """The form of a point, where the algorithm sees a vector instead; None where it sees the same array."""
+
+    def __init__(self, algorithm: Algorithm, problem_class: ProblemClass, problem: Any):
+        self.algorithm, self.problem_class, self.problem = algorithm, problem_class, problem
+        form = form_of_points(problem_class, problem)
+        self.form = None if form.is_vector or (form.is_array and not algorithm.on_vectors) else form
+
+    @property
+    def asked(self) -> ProblemClass:
+        """The problem class as the algorithm sees it."""
+        return self.problem_class if self.form is None else VectorPoints(self.problem_class, self.form)
+
+    def point(self, state: Any) -> Any:
+        """The point that a state stands for, in the form of the problem class."""
+        x = self.algorithm.iterate(state)
+        return x if self.form is None else self.form.point(x)
 
     def knowing(self, smoothness: Scalar | None = None) -> Walk:
         """The same walk, where the smoothness constant of the problem is known, rather than computed at every step."""
@@ -94,11 +112,12 @@ class Walk(eqx.Module):
 
     def begin(self, key: Key[Array, ""]) -> Moment:
         """Sample the initial state of the trajectory with this key."""
-        return self.begin_at(jnp.asarray(self.problem_class.start(self.problem, start_key(key))))
+        return self.begin_at(self.problem_class.start(self.problem, start_key(key)))
 
     def begin_at(self, x0: Any) -> Moment:
         """The initial state at a given point."""
-        oracle = Oracle(self.problem_class, self.problem)
+        oracle = Oracle(self.asked, self.problem)
+        x0 = jnp.asarray(x0) if self.form is None else self.form.vector(x0)
         state = jax.tree.map(jnp.asarray, self.algorithm.init(oracle, x0))
         return Moment.beginning(state, oracle.calls)
 
@@ -116,9 +135,9 @@ class Walk(eqx.Module):
                 An algorithm that knows loss and gradient from its state asks the problem class itself.
             running: whether the trajectory is still running; loops of the algorithm end immediately if not.
         """
-        asked = self.problem_class
-        if record is not None and self.algorithm.known(moment.state) is None:
-            asked = record.problem_class
+        asked = self.asked
+        if record is not None and record.asked is not None and self.algorithm.known(moment.state) is None:
+            asked = record.asked
         oracle = Oracle(asked, self.problem, moment.calls, running=running)
         state = self.algorithm.step(oracle, moment.state, key)
         return Moment(moment.time + 1, state, oracle.calls)
@@ -139,7 +158,7 @@ class Walk(eqx.Module):
 
     def record(self, moment: Moment) -> Record:
         """What functionals see at this moment."""
-        x = self.algorithm.iterate(moment.state)
+        x = self.point(moment.state)
         return Record(moment.time, x, moment.state, self.problem, self.problem_class, moment.calls)
 
     def look(self, moment: Moment) -> Record:
@@ -147,6 +166,10 @@ class Walk(eqx.Module):
 
         Many may then ask for them at the cost of one; an algorithm that has them in its state computes neither.
         """
-        record = self.record(moment)
-        known = self.algorithm.known(moment.state)
-        return record._replace(problem_class=remembered(self.problem_class, record.iterate, self.problem, known))
+        x, known = self.algorithm.iterate(moment.state), self.algorithm.known(moment.state)
+        asked = remembered(self.asked, x, self.problem, known)
+        point, seen = x, asked
+        if self.form is not None:
+            point = self.form.point(x)
+            seen = asked.translated(self.problem_class, point, self.form.point)
+        return Record(moment.time, point, moment.state, self.problem, seen, moment.calls, asked)

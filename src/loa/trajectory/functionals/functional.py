@@ -16,7 +16,11 @@ from ...problems.problem_class import ProblemClass
 
 
 class Record(NamedTuple):
-    """What a functional sees of a trajectory at time t."""
+    """What a functional sees of a trajectory at time t.
+
+    The iterate has the form that `start` of the problem class has; the state is that of the algorithm, whose points are
+    arrays. `asked` is what the algorithm asks in the next step, if more is known than the problem class itself.
+    """
 
     time: Int[Array, ""]
     iterate: Any
@@ -24,6 +28,7 @@ class Record(NamedTuple):
     problem: Any
     problem_class: ProblemClass
     calls: Calls
+    asked: ProblemClass | None = None
 
     def gap(self, gap: gaps.Gap) -> Scalar:
         return gap(self.problem_class, self.iterate, self.problem)
