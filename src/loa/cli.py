@@ -59,6 +59,9 @@ def run(
     how: Annotated[
         str, typer.Option(help="Which algorithm: ours, or paper for the one with its architecture.")
     ] = "loa",
+    minimize: Annotated[
+        str, typer.Option(help="What counts: steps, calls, seconds, q95(steps), cvar95(calls), P(steps > 50), …")
+    ] = "steps",
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in that directory.")] = False,
@@ -80,9 +83,12 @@ def run(
         from rich.console import Console
 
         from .experiments.own_file import blamed_on
+        from .learning.cost import Cost
         from .run import Order
 
-        order = Order(setting.at(preset), preset, seed, _command(), how, own)
+        cost = Cost.parse(minimize)
+        setting.check(cost)
+        order = Order(setting.at(preset), preset, seed, _command(), how, own, cost)
         with _writing_to(directory), nullcontext() if own is None else blamed_on(own):
             _run(order, directory, resume, overwrite, Console(highlight=False, soft_wrap=True))
 

@@ -14,5 +14,6 @@ from .proximal_newton import LearnedProximalNewton as LearnedProximalNewton
 from .quadratics import LearnedQuadratics as LearnedQuadratics
 from .quasi_newton import LearnedQuasiNewton as LearnedQuasiNewton
 from .spectral import LearnedSpectralQuasiNewton as LearnedSpectralQuasiNewton
+from .splitting import LearnedSplitting as LearnedSplitting
 from .stochastic_network import LearnedStochasticTraining as LearnedStochasticTraining
 from .stochastic_newton import LearnedStochasticNewton as LearnedStochasticNewton

@@ -13,7 +13,7 @@ import jax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..learning.cost import Cost
+from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, whole_number
@@ -216,6 +216,15 @@ class Experiment:
         presentation = dataclasses.replace(self.presentation, shown=shown)
         return dataclasses.replace(self, recipe=self.recipe.at(chosen), presentation=presentation)
 
+    def check(self, cost: Cost) -> None:
+        """Refuse a cost that is of no functional that is measured."""
+        names = [each.name for each in self.task.functionals]
+        if not cost.by_clock and cost.functional not in names:
+            raise ValueError(
+                f"{self.name} does not measure {cost.functional!r}, so it cannot be minimized; it measures "
+                f"{', '.join(names)}."
+            )
+
     def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""
         role = Role.named(role)
@@ -264,7 +273,7 @@ class Lesson:
     effort: float = 1.0
     checkpoint: Path | None = None
     progress: bool = False
-    cost: Cost = Cost()
+    cost: Cost = STEPS
     facts: dict[str, Any] = field(default_factory=dict)
     """How the algorithm was learned, for the provenance: written by the function that learns it."""
 

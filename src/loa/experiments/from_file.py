@@ -26,8 +26,8 @@ from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_b
 from ..problems.problem_class import ProblemClass, whole_number
 from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
+from . import families
 from .checks import check_baselines, check_functionals, check_sizes, check_type
-from .defaults import learn_proximal, learn_smooth, learn_stochastic, tuned_adam, tuned_heavy_ball
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
 from .own_file import blamed_on
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
@@ -94,8 +94,9 @@ def experiment_for(
 ) -> Experiment:
     """An experiment on a problem class, with defaults for all that is not given.
 
-    They depend on what the class knows: learned curvature and L-BFGS for smooth problems, a proximal Newton method and
-    FISTA where there is a `prox`, preconditioned descent and Adam where there is a `stochastic_loss`.
+    They depend on what the class knows: L-BFGS and CG are the baselines for smooth problems, FISTA where there is a
+    `prox`, Adam where there is a `stochastic_loss`. What is deployed wins a race in which these take part, with methods
+    that are tuned and learned for the class.
 
     Arguments:
         name: of the experiment, and of its directory.
@@ -125,13 +126,13 @@ def experiment_for(
     residual = gaps.prox_residual if proximal else gaps.gradient_norm
     gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
     if stochastic:
-        known, tuned, learned = {}, {"Adam": tuned_adam}, learn_stochastic
+        known, tuned = {}, {"Adam": families.tuned_adam}
     elif proximal:
         known = {"FISTA with restart": FISTA(restart=True), "FISTA": FISTA(restart=False), "ISTA": ProximalGradient()}
-        tuned, learned = {}, learn_proximal
+        tuned = {}
     else:
         known: Any = {"L-BFGS": LBFGS(), "CG": ConjugateGradient()}
-        tuned, learned = {"heavy ball": tuned_heavy_ball}, learn_smooth
+        tuned = {"heavy ball": families.tuned_heavy_ball}
     task = Task(
         name=name,
         problem_class=problem_class,
@@ -142,7 +143,7 @@ def experiment_for(
         gap=gap,
     )
     recipe = Recipe(
-        learned={"loa": learn or learned},
+        learned={"loa": learn or families.learn},
         sizes=SIZES | dict(sizes or {}),
         tuned=tuned if baselines is None else {},
         prior=Prior(candidates=50),

@@ -111,3 +111,7 @@ class Cost:
 
 def _functional(word: str) -> str:
     return WORDS.get(word, word)
+
+
+STEPS = Cost()
+"""The mean number of steps, which is minimized unless something else is wanted."""

@@ -40,8 +40,8 @@ LAST = 3
 TIMING = 12.0
 """About how many seconds the final spends on timing, where time is what counts."""
 
-SLACK = 3.0
-"""Runs of more steps than this multiple of the best family's longest run count as that: they are cut off."""
+SLACK, SHORTEST = 3.0, 50
+"""Later rounds cut off runs at this multiple of the longest run of the best family so far, but not before 50 steps."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class Standing:
     cost: float
     problems: int
     round: int
+    longest: float = math.inf
+    """The most steps that a run of the best setting took."""
 
     @property
     def algorithm(self) -> Algorithm:
@@ -113,46 +115,48 @@ class Race:
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
         """All families in the order of how they came in: the winner first."""
-        field_, out = [Standing(each, each.start, math.inf, 0, 0) for each in families], []
+        racing, out = [Standing(each, each.start, math.inf, 0, 0) for each in families], []
         horizon = self.horizon
         for number in range(len(ROUNDS)):
-            ran = sorted((self._tried(each, number, horizon) for each in field_), key=_order)
+            ran = sorted((self._tried(each, number, horizon) for each in racing), key=_order)
             self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in ran))
             room = max(LAST, math.ceil(len(ran) / 2)) if number == 0 else LAST
-            field_ = ran[:room] + [each for each in ran[room:] if each is _best_classical(ran)]
-            out = [each for each in ran if each not in field_] + out
-            horizon = self._cut(field_[0])
-        final = sorted(self._final(field_), key=_order)
+            racing = ran[:room] + [each for each in ran[room:] if each is _best_classical(ran)]
+            out = [each for each in ran if each not in racing] + out
+            if math.isfinite(racing[0].longest):
+                horizon = int(min(self.horizon, max(SHORTEST, SLACK * racing[0].longest)))
+        final = sorted(self._final(racing), key=_order)
         self.report("final: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in final))
         return final + out
 
     def _tried(self, standing: Standing, number: int, horizon: int) -> Standing:
-        """The family after one more round."""
+        """The family after one more round. One that fails on this class, whatever the reason, comes last."""
         family, (settings, times) = standing.family, ROUNDS[number]
         count = max(4, count_problems(self.training) >> (len(ROUNDS) - 1 - number))
         problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
-        evaluated = partial(self._evaluated, problems=problems, horizon=horizon)
-        tried: list[tuple[float, dict[str, float]]] = []
+        seen: list[tuple[float, float]] = []
 
         def costs(made: list[Algorithm]) -> list[float]:
-            return self._costs(evaluated, made)
+            performance = self._evaluated(stack(made), problems=problems, horizon=horizon)
+            found, longest = self._costs(performance), performance["stopping_time"].max(axis=(1, 2))
+            seen.extend(zip(found, longest.tolist(), strict=True))
+            return found
 
         try:
-            if not family.space:
-                tried.append((costs([family.make()])[0], {}))
-            else:
+            if family.space:
                 candidates = max(2, round(self.effort * settings))
-                found = search(family.make, family.space, costs, standing.setting, candidates, times)
-                tried.append((found.value, found.parameters))
-        except (ValueError, FloatingPointError):
-            tried.append((math.inf, dict(standing.setting)))
-        cost, setting = tried[0]
-        return Standing(family, setting, cost, count, number + 1)
+                setting = search(family.make, family.space, costs, standing.setting, candidates, times).parameters
+            else:
+                costs([family.make()])
+                setting = {}
+        except (ValueError, TypeError, FloatingPointError) as error:
+            self.report(f"{family.name} does not work here: {error}")
+            return Standing(family, standing.setting, math.inf, count, number + 1)
+        cost, longest = min(seen)
+        return Standing(family, setting, cost, count, number + 1, longest)
 
-    def _costs(self, evaluated: Callable[[Any], Performance], made: list[Algorithm]) -> list[float]:
-        """The cost of each of some settings of one family."""
-        together = stack(made)
-        performance = evaluated(together)
+    def _costs(self, performance: Performance) -> list[float]:
+        """The cost of each candidate of a stack. A step takes the same time whatever the setting."""
         values = performance[self.cost.weighed_by]
         if not self.cost.by_clock:
             return [self.cost.of(each) for each in values]
@@ -189,15 +193,6 @@ class Race:
             functionals=self.functionals,
             checkpoints=self.checkpoints,
         )
-
-    def _cut(self, best: Standing) -> int:
-        """A horizon for the next round that no serious competitor reaches."""
-        count = max(4, count_problems(self.training) // 4)
-        problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
-        longest = self._evaluated(stack([best.algorithm]), problems=problems, horizon=self.horizon)[
-            "stopping_time"
-        ].max()
-        return int(min(self.horizon, max(50, SLACK * float(longest))))
 
 
 def _order(standing: Standing) -> tuple[float, bool]:

@@ -134,7 +134,7 @@ class Oracle:
     def prox_and_jacobian(
         self, x: Float[Array, " d"], step_size: Any
     ) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
-        """The proximal mapping and its derivative at x, counted as one call: the mapping knows which parts are active."""
+        """The proximal mapping and its derivative, counted as one call: the mapping knows which parts are active."""
         self._count("prox")
         point, directional = jax.linearize(lambda v: self.problem_class.prox(v, step_size, self.problem), x)
         return point, jax.vmap(directional, out_axes=1)(jnp.eye(x.size, dtype=x.dtype))

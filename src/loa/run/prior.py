@@ -13,7 +13,7 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm, Stack
 from ..experiments.experiment import Experiment
 from ..learning import Weighted, lambda_on, langevin_support, posterior_on, prior_on
-from ..learning.cost import Cost
+from ..learning.cost import STEPS, Cost
 from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
 from .certification import OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share
@@ -86,7 +86,7 @@ def sample_prior(
         for name in OF_POSTERIOR
         if name in caps
     }
-    if cost == Cost():
+    if cost in (STEPS, Cost("seconds")):
         of_means[STOPPING] = weighed.lam
     return WeightedPrior(weighed.stack, of_means, weighed.lam, knee)
 

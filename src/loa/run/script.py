@@ -15,7 +15,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates import Draw, Plan
 from ..experiments.experiment import Experiment, Learn, Lesson
 from ..learning import mode
-from ..learning.cost import Cost
+from ..learning.cost import STEPS, Cost
 from ..presentation.figures import draw_all, figure_files
 from ..presentation.report import REPORT, write_report
 from ..problems.role import Role
@@ -52,7 +52,7 @@ class Order:
     command: str = ""
     how: str = "loa"
     file: Path | None = None
-    cost: Cost = Cost()
+    cost: Cost = STEPS
 
     @property
     def pretrained(self) -> bool:
@@ -131,8 +131,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
         held_out, held_out_draw = _measured(order, "certify", deployed, Role.held_out, plan, place)
         of_deployed = plan.with_draw(posterior_draw).certify(held_out, held_out_draw, budget=budget)
     else:
-        chosen = {name: table[:, index] for name, table in tables.items()}
-        of_deployed = plan.certify(chosen, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
+        of_mode = {name: table[:, index] for name, table in tables.items()}
+        of_deployed = plan.certify(of_mode, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
     together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
     references = plan.references(tables, *weights, posterior_draw)
     certificates = Certified(together, references, len(prior.stack))

@@ -1,0 +1,213 @@
+"""The families of algorithms that race for a problem class of which nothing particular is known.
+
+All ranges that are searched are relative to what sample problems show: their curvature, losses and distances.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..algorithms import (
+    ADMM,
+    FISTA,
+    LBFGS,
+    SGD,
+    Adam,
+    HeavyBall,
+    LevenbergMarquardt,
+    Newton,
+    SemismoothNewton,
+)
+from ..algorithms.algorithm import Algorithm
+from ..architectures import (
+    LearnedProximalNewton,
+    LearnedQuasiNewton,
+    LearnedSplitting,
+    LearnedStochasticNewton,
+)
+from ..architectures.proximal_newton import factor_of
+from ..learning import first_step
+from ..learning.race import Family, Race
+from ..learning.tuning import Interval
+from ..problems.role import Role
+from .experiment import Lesson
+from .recipes import tuned
+from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
+
+TRAINING = 64
+"""Problems of the last round of a race, at full effort twice that."""
+
+LARGEST_HESSIAN = 150
+"""Coordinates up to which a Hessian in every step is tried."""
+
+LARGEST_FACTORED = 1000
+"""Coordinates up to which a Hessian at the start is tried."""
+
+LARGEST_NEWTON = 300
+"""Coordinates up to which linear equations with all of them are solved in every step."""
+
+SHARED = 0.5
+"""The spread of the Hessians of a class up to which their average may stand for each of them."""
+
+
+def learn(lesson: Lesson) -> Algorithm:
+    """The winner of a race among families that fit the class, classical ones included."""
+    experiment, problem_class = lesson.experiment, lesson.experiment.problem_class
+    if problem_class.has("stochastic_loss"):
+        families = _stochastic(lesson)
+    elif problem_class.has("prox"):
+        families = _proximal(lesson)
+    else:
+        families = _smooth(lesson)
+    classical = [Family.classical(name, each) for name, each in experiment.baselines.items()]
+    race = Race(
+        problem_class,
+        training=lesson.problems(lesson.times(2 * TRAINING), optimal_losses=True),
+        validation=experiment.draw(Role.validation, lesson.seed, optimal_losses=True),
+        criterion=experiment.criterion,
+        horizon=experiment.horizon,
+        cost=lesson.cost,
+        functionals=experiment.functionals,
+        key=lesson.key,
+        effort=2 * lesson.effort,
+        checkpoints=lesson.evaluations,
+        report=print if lesson.progress else lambda line: None,
+    )
+    standings = race.run([*classical, *families])
+    lesson.facts["race"] = [each.to_dict() for each in standings]
+    return standings[0].algorithm
+
+
+def _smooth(lesson: Lesson) -> list[Family]:
+    """Newton's method and its relatives, and a quasi-Newton method in the learned curvature."""
+    sample = Sample(lesson, LBFGS())
+    families = [_quasi_newton(sample)]
+    if sample.dimension <= LARGEST_HESSIAN:
+        families.append(Family("Newton", "tuned", Newton, NEWTON))
+    if sample.dimension <= LARGEST_NEWTON and lesson.experiment.problem_class.has("residuals"):
+        families.append(Family("Levenberg-Marquardt", "tuned", LevenbergMarquardt, NEWTON))
+    return families
+
+
+NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0)}
+
+
+def _quasi_newton(sample: Sample) -> Family:
+    scales, curvature = sample.scales, sample.curvature
+    top = float(jnp.log(curvature.spectrum.max() + 1e-30))
+
+    def make(floor: float, damping: float, power: float, log_step: float, radius: float) -> LearnedQuasiNewton:
+        return LearnedQuasiNewton(
+            curvature,
+            log_floor=top + floor,
+            log_damping=top + damping - power * scales.log_loss,
+            power=power,
+            log_step=log_step,
+            log_radius=scales.log_distance + radius,
+        )
+
+    space = {
+        "floor": (-16.0, -2.0), "damping": (-14.0, 1.0), "power": (0.0, 1.5), "log_step": (-0.7, 0.2),
+        "radius": (-2.0, 3.0),
+    }  # fmt: skip
+    return Family("quasi-Newton in learned curvature", "learned", make, space)
+
+
+def _proximal(lesson: Lesson) -> list[Family]:
+    """Splitting and semismooth Newton methods, in the curvature of the problem or of the class."""
+    sample = Sample(lesson, FISTA(restart=True))
+    families = []
+    if sample.dimension <= LARGEST_FACTORED:
+        families.append(Family("ADMM", "tuned", ADMM, {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}))
+    space = {"log_damping": (-14.0, -1.0), "log_shrink": (-3.0, 0.0), "log_progress": (-0.7, 0.7)}
+    if sample.dimension <= LARGEST_NEWTON:
+        families.append(Family("semismooth Newton", "tuned", _frozen, space))
+    if sample.dimension <= LARGEST_HESSIAN and not lesson.experiment.problem_class.affine_gradient:
+        families.append(Family("semismooth Newton, new Hessians", "tuned", SemismoothNewton, space))
+    if sample.spread <= SHARED:
+        families.append(_splitting(sample))
+        if sample.dimension <= LARGEST_DENSE // 2:
+            families.append(_proximal_newton(lesson, sample))
+    return families
+
+
+def _frozen(**numbers: float) -> SemismoothNewton:
+    return SemismoothNewton(**numbers, frozen=True)  # pyright: ignore[reportArgumentType]
+
+
+def _splitting(sample: Sample) -> Family:
+    curvature = sample.curvature
+    mean = float(jnp.log(jnp.mean(curvature.spectrum) + 1e-30))
+
+    def make(penalty: float, **numbers: float) -> LearnedSplitting:
+        return LearnedSplitting(curvature, log_penalty=mean + penalty, **numbers)  # pyright: ignore[reportArgumentType]
+
+    space = {"penalty": (-7.0, 4.0), "log_scale": (-0.5, 1.5), "relaxation": (1.0, 1.95)}
+    start = {"log_scale": 0.0, "relaxation": 1.6}
+    return Family("splitting in learned curvature", "learned", make, space, start)
+
+
+def _proximal_newton(lesson: Lesson, sample: Sample) -> Family:
+    factor, top = factor_of(sample.matrix), float(np.log(np.linalg.norm(sample.matrix, 2) + 1e-30))
+    problems = lesson.problems(max(2 * sample.dimension + 2, lesson.times(5 * sample.dimension)))
+    jump = first_step(
+        lesson.experiment.problem_class, problems, teacher=sample.teacher, steps=lesson.experiment.horizon,
+        key=lesson.key,
+    )  # fmt: skip
+
+    def make(floor: float, **numbers: float) -> LearnedProximalNewton:
+        return LearnedProximalNewton(factor, log_floor=top + floor, first_step=jump, **numbers)  # pyright: ignore
+
+    space = {
+        "floor": (-11.5, -6.0), "log_damping": (-4.0, 3.0), "power": (0.2, 2.0), "log_up": (0.0, 2.0),
+        "log_down": (-1.2, 0.0),
+    }  # fmt: skip
+    return Family("proximal Newton in learned curvature", "learned", make, space)
+
+
+def _stochastic(lesson: Lesson) -> list[Family]:
+    """Descent with the best step size, and preconditioned momentum in the learned curvature."""
+    sample = Sample(lesson, LBFGS())
+    steepest = float(np.exp(sample.log_steepest))
+    steps = {"step_size": Interval(1e-3 / steepest, 4.0 / steepest, logarithmic=True)}
+    families = [Family("SGD", "tuned", SGD, steps)]
+    if sample.dimension <= LARGEST_DENSE:
+        families.append(_stochastic_newton(sample))
+    return families
+
+
+def _stochastic_newton(sample: Sample) -> Family:
+    scales, curvature = sample.scales, sample.curvature
+    top = float(jnp.log(curvature.spectrum.max() + 1e-30))
+
+    def make(floor: float, damping: float, radius: float, **numbers: float) -> LearnedStochasticNewton:
+        return LearnedStochasticNewton(
+            curvature,
+            log_floor=top + floor,
+            log_damping=top + damping - scales.log_loss,
+            log_radius=scales.log_distance + radius,
+            loss_memory=2.6,
+            **numbers,  # pyright: ignore[reportArgumentType]
+        )
+
+    space = {
+        "floor": (-14.0, -2.0), "damping": (-12.0, 1.0), "radius": (-6.0, 0.0), "log_step": (-3.0, 0.0),
+        "log_decay_time": (2.0, 7.0), "momentum": (-1.0, 2.0), "averaging": (-0.5, 3.0), "step_power": (0.0, 1.0),
+        "averaging_power": (0.3, 1.5), "damping_power": (0.0, 2.0),
+    }  # fmt: skip
+    return Family("momentum in learned curvature", "learned", make, space)
+
+
+def tuned_heavy_ball(lesson: Lesson) -> Algorithm:
+    """Heavy ball with the best step size and momentum."""
+    steepest = float(np.exp(Sample(lesson, LBFGS()).log_steepest))
+    space = {"step_size": Interval(1e-3 / steepest, 4.0 / steepest, logarithmic=True), "momentum": (0.0, 0.99)}
+    return tuned(lesson, HeavyBall, space, problems=64, candidates=32)
+
+
+def tuned_adam(lesson: Lesson) -> Algorithm:
+    """Mini-batch Adam with the best learning rate and momentum."""
+    rate = float(np.exp(Sample(lesson, LBFGS()).scales.log_distance)) / TEACHER_STEPS
+    space = {"learning_rate": Interval(1e-3 * rate, 10.0 * rate, logarithmic=True), "beta1": (0.5, 0.99)}
+    return tuned(lesson, lambda **numbers: Adam(stochastic=True, **numbers), space, problems=64, candidates=32)

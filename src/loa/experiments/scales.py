@@ -1,0 +1,126 @@
+"""What sample problems of a class look like: their dimension, curvature, losses and distances."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from ..algorithms.algorithm import Algorithm
+from ..architectures import Curvature, DenseCurvature, DiagonalCurvature
+from ..learning import average_curvature
+from ..problems.problem_class import ProblemClass
+from ..problems.vector_points import VectorPoints, form_of_points, vectors_of
+from ..trajectory.kernels import trajectories
+from .experiment import Lesson
+
+SAMPLE = 32
+TEACHER_STEPS = 40
+
+LARGEST_DENSE = 1000
+"""Coordinates up to which a dense curvature is learned; beyond, a diagonal."""
+
+
+class Scales(NamedTuple):
+    """Logarithms of the loss at the start, and of how far a teacher goes."""
+
+    log_loss: float
+    log_distance: float
+
+
+class Sample:
+    """Some training problems, and what they show. Each quantity is computed when it is first asked for."""
+
+    def __init__(self, lesson: Lesson, teacher: Algorithm):
+        self.lesson, self.teacher = lesson, teacher
+        self.problems = lesson.problems(SAMPLE)
+        first = jax.tree.map(lambda leaf: leaf[0], self.problems)
+        self.form = form_of_points(lesson.experiment.problem_class, first)
+        self.dimension = self.form.dimension
+
+    @cached_property
+    def vectors(self) -> ProblemClass:
+        """The problem class with vectors as points."""
+        return VectorPoints(self.lesson.experiment.problem_class, self.form)
+
+    @cached_property
+    def scales(self) -> Scales:
+        path = trajectories(
+            self.teacher, self.lesson.experiment.problem_class, self.problems, horizon=TEACHER_STEPS,
+            key=self.lesson.key,
+        )  # fmt: skip
+        losses, points = np.asarray(path.losses)[:, 0], jax.tree.map(lambda leaf: leaf[:, 0], path.iterates)
+        moves = vectors_of(jax.tree.map(lambda leaf: leaf[:, -1] - leaf[:, 0], points))
+        return Scales(_log_median(np.abs(losses[:, 0])), _log_median(np.sqrt((moves**2).sum(axis=1))))
+
+    @cached_property
+    def matrix(self) -> Float[np.ndarray, "d d"]:
+        """The average Hessian of the smooth part along the teacher's way, from fewer problems in high dimensions."""
+        count = int(np.clip(3200 // self.dimension, 6, SAMPLE))
+        some = jax.tree.map(lambda leaf: leaf[:count], self.problems)
+        times = [0, 20, TEACHER_STEPS] if self.dimension <= 200 else [TEACHER_STEPS]
+        return average_curvature(
+            self.lesson.experiment.problem_class, some, teacher=self.teacher, times=times, key=self.lesson.key
+        )
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """The average curvature of the class: dense if that is small enough, else the diagonal."""
+        if self.dimension <= LARGEST_DENSE:
+            return DenseCurvature.of(self.matrix)
+        products, signs = self._products
+        return DiagonalCurvature(jnp.maximum(jnp.mean(products * signs, axis=0), 0.0))
+
+    @cached_property
+    def spread(self) -> float:
+        """How much the Hessians at the start differ between problems, relative to their average; 0 if not at all."""
+        direction = jax.random.rademacher(jax.random.key(1), (self.dimension,), float)
+        same = jnp.broadcast_to(direction, (SAMPLE, self.dimension))
+        each = np.asarray(_products(self.vectors, self.problems, same))
+        mean = each.mean(axis=0)
+        return float(np.sqrt(((each - mean) ** 2).sum(axis=1).mean() / max((mean**2).sum(), 1e-300)))
+
+    @cached_property
+    def _products(self) -> tuple[Float[Array, "problem d"], Float[Array, "problem d"]]:
+        """The Hessian of each problem at the start, times a random direction of its own."""
+        signs = jax.random.rademacher(jax.random.key(2), (SAMPLE, self.dimension), float)
+        return _products(self.vectors, self.problems, signs), signs
+
+    @cached_property
+    def log_steepest(self) -> float:
+        """The logarithm of the typical largest curvature at the start, by power iteration."""
+        return _log_median(np.asarray(_steepest(self.vectors, self.problems)))
+
+
+@eqx.filter_jit
+def _products(problem_class: ProblemClass, problems: Any, directions: Array) -> Float[Array, "problem d"]:
+    def one(problem: Any, direction: Array) -> Array:
+        x = problem_class.start(problem, jax.random.key(0))
+        return problem_class.hessian_product(x, direction.astype(x.dtype), problem)
+
+    return jax.vmap(one)(problems, directions)
+
+
+@eqx.filter_jit
+def _steepest(problem_class: ProblemClass, problems: Any) -> Float[Array, " problem"]:
+    def one(problem: Any) -> Any:
+        x = problem_class.start(problem, jax.random.key(0))
+
+        def body(_: Any, v: Any) -> Any:
+            w = problem_class.hessian_product(x, v, problem)
+            return w / (jnp.linalg.norm(w) + 1e-30)
+
+        v = jax.lax.fori_loop(0, 30, body, jax.random.normal(jax.random.key(1), x.shape, x.dtype))
+        return jnp.abs(jnp.sum(v * problem_class.hessian_product(x, v, problem)))
+
+    return jax.vmap(one)(problems)
+
+
+def _log_median(values: np.ndarray) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.log(max(np.median(finite), 1e-12))) if finite.size else 0.0
