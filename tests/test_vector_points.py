@@ -95,7 +95,7 @@ class Sparse(Vectors):
         return shrunk(x, step_size)
 
     def smoothness(self, problem):
-        return 30.0
+        return jnp.asarray(30.0)
 
     def stochastic_loss(self, x, problem, key):
         return self.smooth(x * (jnp.arange(5) != jax.random.randint(key, (), 0, 5)), problem)
