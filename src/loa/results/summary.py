@@ -208,6 +208,41 @@ class Choice:
     problems: int = 0
     entrants: tuple[Entrant, ...] = ()
 
+    @property
+    def classical(self) -> str | None:
+        """The name of the classical method that is deployed unchanged; None if what was learned is deployed."""
+        if self.chosen != "learned":
+            return self.chosen
+        winner = self.entrants[0] if self.entrants else None
+        return winner.name if winner is not None and winner.kind == "classical" else None
+
+    @property
+    def rival(self) -> str | None:
+        """The best classical method on the validation problems."""
+        others = {name: cost for name, cost in self.costs.items() if name != "learned" and not math.isnan(cost)}
+        return min(others, key=others.__getitem__, default=None)
+
+    def sentence(self) -> str:
+        """What is deployed, against what, and by how much; empty if there was no choice.
+
+        >>> Choice("steps", "learned", {"learned": 10.0, "L-BFGS": 40.0}, 250).sentence()
+        'The learned algorithm was chosen: on 250 validation problems it has 0.25 × the steps of L-BFGS.'
+        >>> Choice("steps", "CG", {"learned": 41.0, "CG": 40.0}, 250).sentence()
+        'Nothing that was learned beats CG in steps on 250 validation problems, so CG is deployed.'
+        """
+        if self.rival is None:
+            return ""
+        where = f"on {self.problems} validation problems"
+        if self.classical is not None:
+            return f"Nothing that was learned beats {self.classical} in {self.minimize} {where}, so {self.classical} is deployed."
+        best, own = self.costs[self.rival], self.costs["learned"]
+        share = (
+            f"{own / best:.2g} × the {self.minimize}"
+            if best > 0
+            else f"{own:.3g} instead of {best:.3g} {self.minimize}"
+        )
+        return f"The learned algorithm was chosen: {where} it has {share} of {self.rival}."
+
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Choice:
         return cls(**{**content, "entrants": tuple(Entrant(**each) for each in content["entrants"])})

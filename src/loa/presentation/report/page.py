@@ -9,6 +9,7 @@ from ...problems.role import Role
 from ...results.run_results import Results
 from ...results.summary import RunSummary
 from .certified import certificates
+from .choice import choice
 from .markup import Markup, definitions, items, markup, section, table, tag
 from .numbers import number, seconds, words
 from .pictures import pictures
@@ -24,6 +25,7 @@ def page(results: Results) -> str:
     summary = results.summary
     parts = [
         verdict(results),
+        choice(results),
         _what_was_run(results),
         section("plots", "How the algorithms behave", HELP, *(figure.to_html() for figure in figures(results))),
         measured(results),
@@ -73,7 +75,7 @@ def _header(summary: RunSummary) -> Markup:
 def _contents(parts: list[Markup]) -> Markup:
     """Links to the sections that there are."""
     names = {
-        "verdict": "Verdict", "run": "What was run", "plots": "Plots", "measures": "Measures",
+        "verdict": "Verdict", "choice": "Choice", "run": "What was run", "plots": "Plots", "measures": "Measures",
         "certificates": "Certificates", "published": "Published numbers", "extremes": "Hardest and easiest",
         "pictures": "Pictures", "provenance": "Provenance",
     }  # fmt: skip

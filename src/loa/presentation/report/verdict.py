@@ -43,12 +43,13 @@ def solved_sentence(results: Results) -> str:
 
 def verdict(results: Results) -> Markup:
     """The section that comes first."""
-    found = contests(results.summary, results.performance)
+    found, choice = contests(results.summary, results.performance), results.summary.choice
+    lead = choice.sentence() if choice.classical is not None else headline(found)
     cards = tag("div", *(_card(each, results) for each in found.values()), class_="cards")
     return section(
         "verdict",
         "Verdict",
-        tag("p", headline(found), class_="lead"),
+        tag("p", lead, class_="lead"),
         cards,
         tag("p", solved_sentence(results)),
         *_certified(results),
