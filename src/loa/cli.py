@@ -283,6 +283,8 @@ def _tell(results: Results, console: Console) -> None:
 
     summary = results.summary
     show(console, table(f"{summary.sizes['test']} unseen problems", summary.algorithms, summary.functionals))
+    if summary.choice.sentence():
+        console.print(summary.choice.sentence(), markup=False)
     console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")
     for certificate in results.certificates.values():
         console.print(f"- {certificate.claim()}", markup=False)

@@ -13,7 +13,7 @@ from ..experiments.experiment import Experiment
 from ..learning.cost import Cost
 from ..learning.race import Race
 from ..problems.role import Role
-from ..results.summary import Choice, Entrant
+from ..results.choice import Choice, Entrant
 from .directory import RunDirectory
 
 LEARNED = "learned"

@@ -19,8 +19,8 @@ from ..learning.cost import STEPS, Cost
 from ..presentation.figures import draw_all, figure_files
 from ..presentation.report import REPORT, write_report
 from ..problems.role import Role
+from ..results.choice import Choice
 from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
-from ..results.summary import Choice
 from ..storage.saved_algorithms import SUFFIX, load, save
 from ..trajectory.evaluation import evaluate
 from .certification import caps_of, certified, plan_for

@@ -15,8 +15,9 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Certificate
 from ..problems.vector_points import form_of_points
+from ..results.choice import Choice
 from ..results.run_results import Results
-from ..results.summary import AlgorithmSummary, CertificateSummary, Choice, FunctionalSummary, RunSummary
+from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE

@@ -1,0 +1,88 @@
+"""What was chosen to be deployed, against what, and by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """A family of algorithms in the race of learning, and how far it came.
+
+    Fields:
+        kind: "classical", "tuned" or "learned".
+        cost: of its best setting, on the training problems of the last round that it was in, or in the final on
+            validation problems.
+        problems: how many there were.
+        round: the last round that it was in; the final comes after the rounds.
+        setting: the numbers that were found.
+    """
+
+    name: str
+    kind: str
+    cost: float
+    problems: int
+    round: int
+    setting: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen to be deployed, against what, and by how much.
+
+    Fields:
+        minimize: the cost that was to be small, such as "steps".
+        chosen: the name of the winner; "learned", or that of a classical method.
+        costs: of the learned algorithm and of each classical one, on validation problems.
+        problems: how many validation problems there were.
+        entrants: the families that raced when the algorithm was learned, best first.
+    """
+
+    minimize: str = "steps"
+    chosen: str = "learned"
+    costs: Mapping[str, float] = field(default_factory=dict)
+    problems: int = 0
+    entrants: tuple[Entrant, ...] = ()
+
+    @property
+    def classical(self) -> str | None:
+        """The name of the classical method that is deployed unchanged; None if what was learned is deployed."""
+        if self.chosen != "learned":
+            return self.chosen
+        winner = self.entrants[0] if self.entrants else None
+        return winner.name if winner is not None and winner.kind == "classical" else None
+
+    @property
+    def rival(self) -> str | None:
+        """The best classical method on the validation problems."""
+        others = {name: cost for name, cost in self.costs.items() if name != "learned" and not math.isnan(cost)}
+        return min(others, key=others.__getitem__, default=None)
+
+    def sentence(self) -> str:
+        """What is deployed, against what, and by how much; empty if there was no choice.
+
+        >>> Choice("steps", "learned", {"learned": 10.0, "L-BFGS": 40.0}, 250).sentence()
+        'The learned algorithm was chosen: on 250 validation problems it has 0.25 × the steps of L-BFGS.'
+        >>> Choice("steps", "CG", {"learned": 41.0, "CG": 40.0}, 250).sentence()
+        'Nothing that was learned beats CG in steps on 250 validation problems, so CG is deployed.'
+        """
+        if self.rival is None:
+            return ""
+        where, words = f"on {self.problems} validation problems", self.minimize
+        if self.classical is not None:
+            beaten = f"Nothing that was learned beats {self.classical} in {words} {where}"
+            return f"{beaten}, so {self.classical} is deployed."
+        best, own = self.costs[self.rival], self.costs["learned"]
+        share = f"{own / best:.2g} × the {words}" if best > 0 else f"{own:.3g} instead of {best:.3g} {words}"
+        return f"The learned algorithm was chosen: {where} it has {share} of {self.rival}."
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Choice:
+        return cls(**{**content, "entrants": tuple(Entrant(**each) for each in content["entrants"])})
+
+
+NONE = Choice()
+"""There was nothing to choose from."""
