@@ -7,13 +7,11 @@ import numpy as np
 import loa
 
 # Branches: ends, resistance, reactance (per unit). Charging of lines and ratios of transformers are left out.
-BRANCHES = np.fromstring(
-    """1 2 .01938 .05917  1 5 .05403 .22304  2 3 .04699 .19797  2 4 .05811 .17632  2 5 .05695 .17388
+TABLE = """1 2 .01938 .05917  1 5 .05403 .22304  2 3 .04699 .19797  2 4 .05811 .17632  2 5 .05695 .17388
     3 4 .06701 .17103  4 5 .01335 .04211  4 7 0 .20912  4 9 0 .55618  5 6 0 .25202  6 11 .09498 .19890
     6 12 .12291 .25581  6 13 .06615 .13027  7 8 0 .17615  7 9 0 .11001  9 10 .03181 .08450  9 14 .12711 .27038
-    10 11 .08205 .19207  12 13 .22092 .19988  13 14 .17093 .34802""",
-    sep=" ",
-).reshape(-1, 4)
+    10 11 .08205 .19207  12 13 .22092 .19988  13 14 .17093 .34802"""
+BRANCHES = np.array(TABLE.split(), float).reshape(-1, 4)
 ENDS, ADMITTANCES = BRANCHES[:, :2].astype(int) - 1, 1.0 / (BRANCHES[:, 2] + 1j * BRANCHES[:, 3])
 SPREAD, ACCURACY = np.repeat([0.03, 0.15], [14, 13]), 0.01
 
