@@ -8,21 +8,16 @@ from sklearn.preprocessing import scale
 import loa
 
 PATIENTS, BENIGN = load_breast_cancer(return_X_y=True)
+SIGNED = jnp.asarray(scale(PATIENTS) * (2.0 * BENIGN - 1.0)[:, None])
 
 
 class SparseLogistic(loa.ProblemClass):
     """A problem is a bootstrap sample of patients and a penalty of the absolute values of the 30 coefficients."""
 
-    features: jax.Array
-    signs: jax.Array
-
-    def __init__(self):
-        self.features, self.signs = jnp.asarray(scale(PATIENTS)), jnp.asarray(2.0 * BENIGN - 1.0)
-
     def sample(self, key):
         patient, penalty = jax.random.split(key)
-        chosen = jax.random.randint(patient, (150,), 0, len(self.signs))
-        return self.features[chosen] * self.signs[chosen, None], jax.random.uniform(penalty, minval=0.01, maxval=0.05)
+        chosen = jax.random.randint(patient, (150,), 0, len(SIGNED))
+        return SIGNED[chosen], jax.random.uniform(penalty, minval=0.02, maxval=0.1)
 
     def smooth(self, x, problem):
         return jnp.mean(jax.nn.softplus(-problem[0] @ x))
@@ -38,3 +33,6 @@ class SparseLogistic(loa.ProblemClass):
 
     def start(self, problem, key):
         return jnp.zeros(30)
+
+
+horizon = 1000

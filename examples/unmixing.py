@@ -31,8 +31,10 @@ class Unmixing(loa.ProblemClass):
         return jnp.maximum(abundances, 0.0)
 
     def smoothness(self, problem):
-        spectra, _ = problem
-        return jnp.linalg.eigvalsh(spectra.T @ spectra)[-1]
+        return jnp.linalg.eigvalsh(problem[0].T @ problem[0])[-1]
 
     def start(self, problem, key):
         return jnp.zeros(MATERIALS)
+
+
+horizon = 1000
