@@ -27,8 +27,8 @@ class RiskBudgets(loa.ProblemClass):
         first, budget = jax.random.split(key)
         day = jax.random.randint(first, (), 0, len(self.returns) - DAYS)
         covariance = jnp.cov(jax.lax.dynamic_slice_in_dim(self.returns, day, DAYS).T)
-        scale = STOCKS / jnp.trace(covariance)
-        return scale * covariance, jax.random.dirichlet(budget, jnp.full(STOCKS, 5.0))
+        budgets = jax.random.uniform(budget, (STOCKS,), minval=0.5, maxval=1.5)
+        return STOCKS * covariance / jnp.trace(covariance), budgets / budgets.sum()
 
     def loss(self, log_weights, problem):
         covariance, budgets = problem

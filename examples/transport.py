@@ -15,11 +15,10 @@ class Transport(loa.ProblemClass):
         source, target, supply, demand = jax.random.split(key, 4)
         sources = jax.random.uniform(source, (POINTS, 2))
         targets = jax.random.uniform(target, (POINTS, 2))
-        return {
-            "cost": jnp.sum((sources[:, None] - targets) ** 2, axis=-1),
-            "supply": jax.random.dirichlet(supply, jnp.full(POINTS, 5.0)),
-            "demand": jax.random.dirichlet(demand, jnp.full(POINTS, 5.0)),
-        }
+        supply = jax.random.uniform(supply, (POINTS,), minval=0.5, maxval=1.5)
+        demand = jax.random.uniform(demand, (POINTS,), minval=0.5, maxval=1.5)
+        cost = jnp.sum((sources[:, None] - targets) ** 2, axis=-1)
+        return {"cost": cost, "supply": supply / supply.sum(), "demand": demand / demand.sum()}
 
     def loss(self, prices, problem):
         at_sources, at_targets = prices[:POINTS], prices[POINTS:]
