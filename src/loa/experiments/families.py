@@ -123,7 +123,7 @@ def _proximal(lesson: Lesson) -> list[Family]:
     space = {"log_damping": (-14.0, -1.0), "log_shrink": (-3.0, 0.0), "log_progress": (-0.7, 0.7)}
     if sample.dimension <= LARGEST_NEWTON:
         families.append(Family("semismooth Newton", "tuned", _frozen, space))
-    if sample.dimension <= LARGEST_HESSIAN and not lesson.experiment.problem_class.affine_gradient:
+    if sample.dimension <= LARGEST_HESSIAN and not sample.quadratic:
         families.append(Family("semismooth Newton, new Hessians", "tuned", SemismoothNewton, space))
     if sample.spread <= SHARED:
         families.append(_splitting(sample))

@@ -73,23 +73,29 @@ class Sample:
         """The average curvature of the class: dense if that is small enough, else the diagonal."""
         if self.dimension <= LARGEST_DENSE:
             return DenseCurvature.of(self.matrix)
-        products, signs = self._products
-        return DiagonalCurvature(jnp.maximum(jnp.mean(products * signs, axis=0), 0.0))
+        products = _products(self.vectors, self.problems, self._signs, 0.0)
+        return DiagonalCurvature(jnp.maximum(jnp.mean(products * self._signs, axis=0), 0.0))
+
+    @cached_property
+    def quadratic(self) -> bool:
+        """Whether the smooth part seems to be quadratic: its Hessians are the same at other points."""
+        if self.lesson.experiment.problem_class.affine_gradient:
+            return True
+        here, there = (np.asarray(_products(self.vectors, self.problems, self._signs, away)) for away in (0.0, 1.0))
+        return bool(np.allclose(here, there, rtol=1e-6, atol=1e-9 * np.abs(here).max()))
 
     @cached_property
     def spread(self) -> float:
         """How much the Hessians at the start differ between problems, relative to their average; 0 if not at all."""
-        direction = jax.random.rademacher(jax.random.key(1), (self.dimension,), float)
-        same = jnp.broadcast_to(direction, (SAMPLE, self.dimension))
-        each = np.asarray(_products(self.vectors, self.problems, same))
+        same = jnp.broadcast_to(self._signs[0], self._signs.shape)
+        each = np.asarray(_products(self.vectors, self.problems, same, 0.0))
         mean = each.mean(axis=0)
         return float(np.sqrt(((each - mean) ** 2).sum(axis=1).mean() / max((mean**2).sum(), 1e-300)))
 
     @cached_property
-    def _products(self) -> tuple[Float[Array, "problem d"], Float[Array, "problem d"]]:
-        """The Hessian of each problem at the start, times a random direction of its own."""
-        signs = jax.random.rademacher(jax.random.key(2), (SAMPLE, self.dimension), float)
-        return _products(self.vectors, self.problems, signs), signs
+    def _signs(self) -> Float[Array, "problem d"]:
+        """A random direction for each problem."""
+        return jax.random.rademacher(jax.random.key(2), (SAMPLE, self.dimension), float)
 
     @cached_property
     def log_steepest(self) -> float:
@@ -98,9 +104,14 @@ class Sample:
 
 
 @eqx.filter_jit
-def _products(problem_class: ProblemClass, problems: Any, directions: Array) -> Float[Array, "problem d"]:
+def _products(
+    problem_class: ProblemClass, problems: Any, directions: Array, away: Float[Array, ""] | float
+) -> Float[Array, "problem d"]:
+    """The Hessian of each problem times a direction, at the start or away from it."""
+
     def one(problem: Any, direction: Array) -> Array:
-        x = problem_class.start(problem, jax.random.key(0))
+        start = problem_class.start(problem, jax.random.key(0))
+        x = start + away * jnp.cos(jnp.arange(start.size, dtype=start.dtype))
         return problem_class.hessian_product(x, direction.astype(x.dtype), problem)
 
     return jax.vmap(one)(problems, directions)

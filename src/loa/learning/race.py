@@ -2,12 +2,12 @@
 
 The rule, in three rounds on training problems and a final on validation problems:
 
-1. Every family tries a few settings on a few problems. The better half stays, and so does the best classical method.
-2. Those that stay try more settings on twice the problems. The best three stay, and the best classical method.
-3. Those that stay try more settings again, on twice the problems again.
+1. Every family tries a few settings on a quarter of the problems. The better half stays.
+2. Those that stay try more settings on all problems. The best three stay.
+3. Those that stay try more settings still.
 
-The final compares the best setting of each on the validation problems. The smallest cost wins; a classical method wins
-ties. Neither prior, posterior nor held-out problems are involved, so whatever wins, certificates on those are valid.
+The final compares the best setting of each, and the best classical method of the first round, on the validation
+problems. The smallest cost wins; a classical method wins ties. Neither prior, posterior nor held-out problems are involved, so whatever wins, certificates on those are valid.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ..trajectory.functionals import Functional
 from .cost import Cost
 from .tuning import Space, search
 
-ROUNDS = ((6, 1), (12, 2), (24, 3))
-"""In each round, how many settings a family tries at a time, and how often."""
+ROUNDS = ((8, 1, 0.25), (12, 2, 1.0), (12, 4, 1.0))
+"""In each round, how many settings a family tries at a time, how often, and on which share of the problems."""
 
 LAST = 3
 """How many families are in the last round and in the final."""
@@ -95,7 +95,7 @@ class Race:
     """Where families race: the problems, when they are solved, and what counts.
 
     Fields:
-        training: a stack of problems for the rounds; the first round takes a quarter of them, the second half.
+        training: a stack of problems for the rounds.
         validation: a stack of problems for the final.
         functionals: what is measured; the functional of the cost is among them.
         effort: scales the number of settings.
@@ -115,24 +115,25 @@ class Race:
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
         """All families in the order of how they came in: the winner first."""
-        racing, out = [Standing(each, each.start, math.inf, 0, 0) for each in families], []
-        horizon = self.horizon
+        racing, out, horizon = [Standing(each, each.start, math.inf, 0, 0) for each in families], [], self.horizon
+        classical = []
         for number in range(len(ROUNDS)):
             ran = sorted((self._tried(each, number, horizon) for each in racing), key=_order)
             self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in ran))
+            if number == 0:
+                classical, ran = _parted(ran)
+                horizon = self._cut([*classical, *ran])
             room = max(LAST, math.ceil(len(ran) / 2)) if number == 0 else LAST
-            racing = ran[:room] + [each for each in ran[room:] if each is _best_classical(ran)]
-            out = [each for each in ran if each not in racing] + out
-            if math.isfinite(racing[0].longest):
-                horizon = int(min(self.horizon, max(SHORTEST, SLACK * racing[0].longest)))
+            racing, out = ran[:room], ran[room:] + out
+        racing, out = racing + classical[:1], out + classical[1:]
         final = sorted(self._final(racing), key=_order)
         self.report("final: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in final))
         return final + out
 
     def _tried(self, standing: Standing, number: int, horizon: int) -> Standing:
         """The family after one more round. One that fails on this class, whatever the reason, comes last."""
-        family, (settings, times) = standing.family, ROUNDS[number]
-        count = max(4, count_problems(self.training) >> (len(ROUNDS) - 1 - number))
+        family, (settings, times, part) = standing.family, ROUNDS[number]
+        count = max(4, int(part * count_problems(self.training)))
         problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
         seen: list[tuple[float, float]] = []
 
@@ -194,11 +195,17 @@ class Race:
             checkpoints=self.checkpoints,
         )
 
+    def _cut(self, standings: Sequence[Standing]) -> int:
+        """A horizon for later rounds that no serious competitor reaches."""
+        longest = min(standings, key=_order).longest
+        return int(min(self.horizon, max(SHORTEST, SLACK * longest)))
+
+
+def _parted(standings: Sequence[Standing]) -> tuple[list[Standing], list[Standing]]:
+    """Those of classical methods, which have nothing to tune, and the others."""
+    classical = [each for each in standings if each.family.kind == "classical"]
+    return classical, [each for each in standings if each not in classical]
+
 
 def _order(standing: Standing) -> tuple[float, bool]:
     return (standing.cost if not math.isnan(standing.cost) else math.inf, standing.family.kind != "classical")
-
-
-def _best_classical(standings: Sequence[Standing]) -> Standing | None:
-    classical = [each for each in standings if each.family.kind == "classical"]
-    return min(classical, key=_order, default=None)
