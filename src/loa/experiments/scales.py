@@ -22,6 +22,8 @@ from .experiment import Lesson
 SAMPLE = 32
 TEACHER_STEPS = 40
 
+HERE, AWAY = np.zeros(()), np.ones(())
+
 LARGEST_DENSE = 1000
 """Coordinates up to which a dense curvature is learned; beyond, a diagonal."""
 
@@ -73,7 +75,7 @@ class Sample:
         """The average curvature of the class: dense if that is small enough, else the diagonal."""
         if self.dimension <= LARGEST_DENSE:
             return DenseCurvature.of(self.matrix)
-        products = _products(self.vectors, self.problems, self._signs, 0.0)
+        products = _products(self.vectors, self.problems, self._signs, HERE)
         return DiagonalCurvature(jnp.maximum(jnp.mean(products * self._signs, axis=0), 0.0))
 
     @cached_property
@@ -81,14 +83,14 @@ class Sample:
         """Whether the smooth part seems to be quadratic: its Hessians are the same at other points."""
         if self.lesson.experiment.problem_class.affine_gradient:
             return True
-        here, there = (np.asarray(_products(self.vectors, self.problems, self._signs, away)) for away in (0.0, 1.0))
+        here, there = (np.asarray(_products(self.vectors, self.problems, self._signs, away)) for away in (HERE, AWAY))
         return bool(np.allclose(here, there, rtol=1e-6, atol=1e-9 * np.abs(here).max()))
 
     @cached_property
     def spread(self) -> float:
         """How much the Hessians at the start differ between problems, relative to their average; 0 if not at all."""
         same = jnp.broadcast_to(self._signs[0], self._signs.shape)
-        each = np.asarray(_products(self.vectors, self.problems, same, 0.0))
+        each = np.asarray(_products(self.vectors, self.problems, same, HERE))
         mean = each.mean(axis=0)
         return float(np.sqrt(((each - mean) ** 2).sum(axis=1).mean() / max((mean**2).sum(), 1e-300)))
 
@@ -105,7 +107,7 @@ class Sample:
 
 @eqx.filter_jit
 def _products(
-    problem_class: ProblemClass, problems: Any, directions: Array, away: Float[Array, ""] | float
+    problem_class: ProblemClass, problems: Any, directions: Array, away: Float[np.ndarray, ""]
 ) -> Float[Array, "problem d"]:
     """The Hessian of each problem times a direction, at the start or away from it."""
 

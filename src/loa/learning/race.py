@@ -7,7 +7,8 @@ The rule, in three rounds on training problems and a final on validation problem
 3. Those that stay try more settings still.
 
 The final compares the best setting of each, and the best classical method of the first round, on the validation
-problems. The smallest cost wins; a classical method wins ties. Neither prior, posterior nor held-out problems are involved, so whatever wins, certificates on those are valid.
+problems. The smallest cost wins; a classical method wins ties. Neither prior, posterior nor held-out problems are
+involved, so whatever wins, certificates on those are valid.
 """
 
 from __future__ import annotations
