@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,16 @@ class Cost:
         if self.level is not None:
             return float(getattr(measures, self.measure)(values, self.level))
         return float(values.mean())
+
+    def per_solved(self, cost: float, solved: float) -> float:
+        """The cost for each problem that is solved, where giving up would be cheap: for time and oracle calls.
+
+        A run that is not solved has the largest number of steps, but one with cheap steps has neither the most calls
+        nor the most time.
+        """
+        if self.functional not in ("seconds", "oracle_calls") or self.measure == "tail":
+            return cost
+        return cost / solved if solved > 0 else math.inf
 
     def knee(self, values: Any) -> float | None:
         """Where `losses` bends: at the threshold of a tail, at the quantile of these values, nowhere for a mean."""

@@ -159,11 +159,10 @@ class Race:
 
     def _costs(self, performance: Performance) -> list[float]:
         """The cost of each candidate of a stack. A step takes the same time whatever the setting."""
-        values = performance[self.cost.weighed_by]
-        if not self.cost.by_clock:
-            return [self.cost.of(each) for each in values]
-        each_step = performance.seconds / max(float(values.sum()), 1.0)
-        return [each_step * float(each.mean()) for each in values]
+        values, solved = performance[self.cost.weighed_by], performance.outcome == "solved"
+        each_step = performance.seconds / max(float(values.sum()), 1.0) if self.cost.by_clock else 1.0
+        measured = [each_step * float(each.mean()) if self.cost.by_clock else self.cost.of(each) for each in values]
+        return [self.cost.per_solved(cost, share.mean()) for cost, share in zip(measured, solved, strict=True)]
 
     def _final(self, standings: list[Standing]) -> list[Standing]:
         """The costs on the validation problems."""
@@ -178,11 +177,14 @@ class Race:
             for name, algorithm in algorithms.items()
         }
         first = {name: run() for name, run in runs.items()}
-        if not self.cost.by_clock:
-            return {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
-        clocks = {name: lambda run=run: run().seconds for name, run in runs.items()}
-        seconds = best_in_turn(clocks, TIMING, {name: each.seconds for name, each in first.items()})
-        return {name: each / count_problems(self.validation) for name, each in seconds.items()}
+        if self.cost.by_clock:
+            clocks = {name: lambda run=run: run().seconds for name, run in runs.items()}
+            seconds = best_in_turn(clocks, TIMING, {name: each.seconds for name, each in first.items()})
+            costs = {name: each / count_problems(self.validation) for name, each in seconds.items()}
+        else:
+            costs = {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
+        solved = {name: (each.outcome == "solved").mean() for name, each in first.items()}
+        return {name: self.cost.per_solved(cost, solved[name]) for name, cost in costs.items()}
 
     def _evaluated(self, algorithm: Any, *, problems: Any, horizon: int) -> Performance:
         return evaluate(
