@@ -90,7 +90,7 @@ class Run:
         certified = Certified(self.certificates, self.references, 3)
         examined = Examined(self.values, TIME, self.features, self.more_tests, None, {"FISTA": "FISTA"})
         seconds = {"learn": 40.0, "prior": 10.0, "posterior": 12.0, "certify": 5.0, "test of learned": 20.0}
-        return summarize(order, loa.GradientDescent(0.1), certified, examined, seconds)
+        return summarize(order, loa.GradientDescent(0.1), certified, examined, seconds, NONE)
 
     def changed(self, **variables: Any) -> "Run":
         """The same with other values, (algorithm, problem, replicate) or what broadcasts to it."""

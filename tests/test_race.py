@@ -1,0 +1,124 @@
+"""The race among families: what wins, by which cost, and that nothing deployed is worse than a baseline."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import loa
+from loa.learning.cost import Cost
+from loa.learning.race import Family, Race
+from loa.results.choice import Choice, Entrant
+
+KEY = jax.random.key(8)
+
+
+class Valleys(loa.ProblemClass):
+    """Parabolas of curvature 1 and 10 or so; the best step size is 2/11 or so."""
+
+    def sample(self, key):
+        return jnp.array([1.0, 10.0]) * jax.random.uniform(key, (2,), minval=0.9, maxval=1.1)
+
+    def loss(self, x, problem):
+        return 0.5 * jnp.sum(problem * x**2)
+
+    def start(self, problem, key):
+        return jnp.ones(2)
+
+
+def race(cost="steps", **changes):
+    options = dict(
+        problem_class=Valleys(),
+        training=Valleys().draw(KEY, 16),
+        validation=Valleys().draw(jax.random.key(9), 16),
+        criterion=loa.gradient_norm_below(1e-4),
+        horizon=500,
+        cost=Cost.parse(cost),
+        functionals=(loa.StoppingTime(), loa.OracleCalls()),
+        key=KEY,
+    )
+    return Race(**(options | changes))
+
+
+BAD = Family("bad", "learned", loa.GradientDescent, {"step_size": (1e-4, 1e-3)})
+GOOD = Family("good", "tuned", loa.GradientDescent, {"step_size": (0.05, 0.25)})
+NEWTON = Family.classical("Newton", loa.Newton())
+
+
+def test_the_best_setting_of_the_best_family_wins():
+    first, second = race().run([BAD, GOOD])
+    assert (first.family, second.family) == (GOOD, BAD)
+    assert first.setting["step_size"] == pytest.approx(2 / 11, rel=0.05)
+    alone = loa.evaluate(
+        first.algorithm,
+        Valleys(),
+        Valleys().draw(jax.random.key(9), 16),
+        criterion=loa.gradient_norm_below(1e-4),
+        horizon=500,
+        key=KEY,
+    )
+    assert first.cost == alone["stopping_time"].mean()
+
+
+def test_a_classical_method_that_is_better_wins():
+    standings = race().run([BAD, GOOD, NEWTON])
+    assert [each.family.name for each in standings] == ["Newton", "good", "bad"]
+    assert standings[0].setting == {}
+
+
+def test_calls_count_differently_from_steps():
+    """Newton takes the fewest steps, but a Hessian counts as two products, besides value and gradient."""
+    by_calls = race("calls").judged({"Newton": loa.Newton(), "steps": loa.GradientDescent(2 / 11)})
+    by_steps = race("steps").judged({"Newton": loa.Newton(), "steps": loa.GradientDescent(2 / 11)})
+    assert by_calls["Newton"] == pytest.approx(4 * by_steps["Newton"])
+    assert by_calls["steps"] == pytest.approx(by_steps["steps"])
+
+
+def test_who_gives_up_is_not_cheap():
+    costs = race("seconds", horizon=20).judged({"no": loa.GradientDescent(1e-5), "yes": loa.Newton()})
+    assert math.isinf(costs["no"])
+    assert 0 < costs["yes"] < 1
+
+
+def test_a_family_that_fails_comes_last_and_is_named():
+    lines = []
+    broken = Family("broken", "learned", lambda step_size: loa.ProximalGradient(step_size), {"step_size": (0.1, 0.2)})
+    standings = race(report=lines.append).run([broken, GOOD])
+    assert standings[-1].family is broken
+    assert any("broken does not work here" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "expected"),
+    [
+        ("steps", np.arange(101), 50.0),
+        ("q95(steps)", np.arange(101), 95.0),
+        ("cvar90(calls)", np.arange(100), 94.5),
+        ("P(steps > 50)", np.arange(100), 0.49),
+        ("mean(stopping_time)", np.arange(3), 1.0),
+    ],
+)
+def test_costs_in_words(text, values, expected):
+    cost = Cost.parse(text)
+    assert cost.of(values) == pytest.approx(expected)
+    assert Cost.parse(str(cost)) == cost
+    if cost.measure != "quantile":
+        assert np.mean(cost.losses(values, cost.knee(values))) == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "q(steps)", "q0(steps)", "q100(steps)", "mean95(steps)", "P(steps)", "q95(seconds)"]
+)
+def test_costs_that_make_no_sense(text):
+    with pytest.raises(ValueError, match=r"minimized"):
+        Cost.parse(text)
+
+
+def test_the_sentence_says_when_a_classical_method_is_deployed():
+    costs = {"learned": 20.0, "CG": 20.0}
+    winner = Entrant("CG", "classical", 20.0, 100, 4)
+    for chosen in (Choice("steps", "CG", costs, 100), Choice("steps", "learned", costs, 100, (winner,))):
+        assert chosen.sentence().startswith("Nothing that was learned beats CG")
+    assert "0.5 × the steps of CG" in Choice("steps", "learned", {"learned": 10.0, "CG": 20.0}, 100).sentence()
