@@ -21,6 +21,7 @@ from loa.certificates import (
     reference_certificates,
 )
 from loa.experiments.experiment import Experiment, Presentation, Recipe, Task
+from loa.results.choice import NONE
 from loa.results.run_results import Results
 from loa.run import Order
 from loa.run.examination import Examined

@@ -50,7 +50,7 @@ NEWTON = Family.classical("Newton", loa.Newton())
 def test_the_best_setting_of_the_best_family_wins():
     first, second = race().run([BAD, GOOD])
     assert (first.family, second.family) == (GOOD, BAD)
-    assert first.setting["step_size"] == pytest.approx(2 / 11, rel=0.05)
+    assert first.setting["step_size"] == pytest.approx(2 / 11, rel=0.1)  # the largest curvature is up to 11
     alone = loa.evaluate(
         first.algorithm,
         Valleys(),
