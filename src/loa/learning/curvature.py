@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key
 from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.waiting import waiting_for
 from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import trajectories
 
@@ -66,7 +67,8 @@ def average_curvature(
             f"a dense average curvature needs points that are vectors of at most {LARGEST} coordinates, got points of "
             f"shape {points.shape[2:]}."
         )
-    return np.asarray(_mean_hessian(problem_class, problems, points))
+    with waiting_for(f"the average curvature of {type(problem_class).__name__}"):
+        return np.asarray(_mean_hessian(problem_class, problems, points))
 
 
 @eqx.filter_jit

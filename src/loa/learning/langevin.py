@@ -17,6 +17,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.arguments import positive_number, share
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
+from ..problems.waiting import waiting_for
 from ..storage.resuming import as_evaluations
 from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import Performance, evaluate
@@ -151,7 +152,8 @@ def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thin
     before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers))
     accepted: list[np.ndarray] = []
     while True:
-        after = _walk((recipe, problems, keys), before, thinning)
+        with waiting_for(f"{thinning} steps of {chains} Langevin chains around {type(recipe.form).__name__}"):
+            after = jax.block_until_ready(_walk((recipe, problems, keys), before, thinning))
         if not accepted:
             after = jax.tree.map(lambda new, old: new.at[0].set(old[0]), after, before)
         yield after.parameters, accepted.append

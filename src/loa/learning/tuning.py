@@ -18,6 +18,7 @@ from ..algorithms.algorithm import Algorithm, stack
 from ..problems.arguments import any_number, check_callable, check_type, is_number, shown
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.waiting import waiting_for
 from ..problems.warning import warn
 from ..statistics import measures
 from ..storage.resuming import as_evaluations
@@ -198,7 +199,8 @@ def tune_by_gradient(
     slope = jax.jit(jax.value_and_grad(objective))
 
     def value_and_slope(position: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = slope(jnp.asarray(position))
+        with waiting_for(f"the gradient of {functional.name} through {horizon} steps"):
+            value, gradient = jax.block_until_ready(slope(jnp.asarray(position)))
         tried.append((_setting(intervals, position), float(value)))
         return float(value), np.asarray(gradient, float)
 

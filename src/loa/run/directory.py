@@ -14,6 +14,7 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Plan
+from ..problems.waiting import waiting_for
 from ..results.run_results import SUMMARY
 from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole
@@ -139,7 +140,7 @@ class RunDirectory:
 
     def _timed(self, stage: str, compute: Callable[[], Any]) -> Any:
         self.console.print(f"{stage} …", style="dim")
-        with self.durations.measured(stage):
+        with self.durations.measured(stage), waiting_for(f"the stage {stage!r}"):
             result = compute()
         self.console.print(f"{stage}: {self.seconds[stage]:.1f} s")
         return result

@@ -20,6 +20,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.gaps import Gap
 from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
+from ..problems.waiting import waiting_for
 from .walk import Moment, Walk, step_key, trajectory_key
 
 
@@ -112,7 +113,8 @@ def evolution(
     """
     check_key(key)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
-    return np.asarray(_evolution(algorithm, problem_class, problems, gap, horizon, key, batch))
+    with waiting_for(f"{horizon} steps of {type(algorithm).__name__} on {type(problem_class).__name__}, to the end"):
+        return np.asarray(_evolution(algorithm, problem_class, problems, gap, horizon, key, batch))
 
 
 @eqx.filter_jit
