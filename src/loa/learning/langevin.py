@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,9 +22,9 @@ from ..problems.waiting import waiting_for
 from ..storage.resuming import as_evaluations
 from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import Performance, evaluate
-from ..trajectory.functionals import Functional, Indicator, StoppingTime
+from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
-from .learner import Learner, Recipe, advance
+from .learner import Learner, Recipe, advance, solved_within
 from .objective import Objective, as_objective
 
 MOST_ROUNDS = 20
@@ -102,18 +103,15 @@ def langevin_support(
     positive_number("step_size", step_size)
     share("at_least", at_least)
     size, chains = whole_number("size", size), min(whole_number("chains", chains), size)
-    constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
+    constraint = constraint or solved_within(int(horizon))
     objective = as_objective(objective)
     parameters, form = eqx.partition(in_precision_of_problems(algorithm, problem_class, problems), free)
     if not jax.tree.leaves(parameters):
         raise ValueError(f"no parameter of {type(algorithm).__name__} is free to vary.")
 
-    def schedule(step: Any) -> Any:
-        return step_size / (1.0 + step / thinning)
-
     recipe = Recipe(
-        form, problem_class, criterion, objective, _noise(schedule, jax.random.fold_in(key, 0)), schedule,
-        batch, objective.length / horizon, 0.0,
+        form, problem_class, criterion, objective, *_dynamics(float(step_size), thinning), batch,
+        objective.length / horizon, 0.0,
     )  # fmt: skip
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
     options |= dict(functionals=[constraint, *functionals], checkpoints=as_evaluations(checkpoints))
@@ -149,7 +147,8 @@ def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thin
     numbers = jnp.arange(chains)
     keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.fold_in(key, 1), number))(numbers)
     before = jax.vmap(lambda chain_key: recipe.begin(parameters, problems, chain_key))(keys)
-    before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers))
+    noise_keys = jnp.broadcast_to(jax.random.fold_in(key, 0), (chains,))
+    before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers, noise_keys))
     accepted: list[np.ndarray] = []
     while True:
         with waiting_for(f"{thinning} steps of {chains} Langevin chains around {type(recipe.form).__name__}"):
@@ -169,23 +168,28 @@ def _stack_of(parameters: Any, form: Algorithm) -> Stack:
 class _Noise(NamedTuple):
     step: Array
     chain: Array
+    key: Key[Array, "..."]
 
 
-def _noise(schedule: optax.Schedule, key: Key[Array, ""]) -> optax.GradientTransformation:
-    """Half the gradient, plus noise that has variance η after multiplication by η."""
+@functools.cache  # so that the same dynamics are not compiled again
+def _dynamics(step_size: float, thinning: int) -> tuple[optax.GradientTransformation, optax.Schedule]:
+    """Half the gradient, plus noise that has variance η after multiplication by η; and the schedule of η."""
+
+    def schedule(step: Any) -> Any:
+        return step_size / (1.0 + step / thinning)
 
     def init(params: Any) -> Any:
-        return _Noise(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
+        return _Noise(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32), jax.random.key(0))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        own_key = jax.random.fold_in(jax.random.fold_in(key, state.chain), state.step)
+        own_key = jax.random.fold_in(jax.random.fold_in(state.key, state.chain), state.step)
         leaves, structure = jax.tree.flatten(updates)
         keys = jax.random.split(own_key, len(leaves))
         scale = 1.0 / jnp.sqrt(schedule(state.step))
         noisy = [0.5 * g + scale * jax.random.normal(k, g.shape, g.dtype) for g, k in zip(leaves, keys, strict=True)]
-        return jax.tree.unflatten(structure, noisy), _Noise(state.step + 1, state.chain)
+        return jax.tree.unflatten(structure, noisy), state._replace(step=state.step + 1)
 
-    return optax.GradientTransformation(init, update)
+    return optax.GradientTransformation(init, update), schedule
 
 
 @eqx.filter_jit
