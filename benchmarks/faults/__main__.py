@@ -11,13 +11,12 @@ import os
 import random
 import tempfile
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
 
-from . import bad_input, damaged_runs, files, killed_runs
+from . import bad_input, damaged_runs, files, killed_runs, lapack
 from .bad_input.rows import verdict
 from .counts import Count, table
 
@@ -32,9 +31,10 @@ class Size(NamedTuple):
     full_disks: int
     bits: int
     wrong_values: int
+    lapack: int
 
 
-FULL, SMALL = Size(100, 2000, 1000, 2000, 1000), Size(2, 100, 60, 200, 20)
+FULL, SMALL = Size(100, 2000, 1000, 2000, 1000, 50), Size(2, 100, 60, 200, 20, 1)
 
 
 def bad_arguments() -> Count:
@@ -62,11 +62,7 @@ def all_faults(size: Size, seed: int) -> list[Count]:
     counts += files.flipped_bits(size.bits, generator)
     counts += [bad_arguments(), killed_runs.killed_runs(size.kills_of_runs, generator, folder)]
     counts += [damage(folder / "undisturbed", folder / "damaged", size.wrong_values)]
-    if find_spec("benchmarks.faults.lapack"):
-        from . import lapack  # pyright: ignore
-
-        counts.append(lapack.side_by_side())
-    return counts
+    return [*counts, lapack.side_by_side(size.lapack)]
 
 
 def page(counts: list[Count], size: Size, seed: int, seconds: float) -> str:
