@@ -18,13 +18,13 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.arguments import positive_number, share
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
-from ..problems.waiting import waiting_for
-from ..storage.resuming import as_evaluations
+from ..storage.resuming import Evaluations, as_evaluations
 from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
-from .learner import Learner, Recipe, advance, solved_within
+from ..trajectory.pieces import in_pieces
+from .learner import Learner, Recipe, solved_within
 from .objective import Objective, as_objective
 
 MOST_ROUNDS = 20
@@ -113,11 +113,12 @@ def langevin_support(
         form, problem_class, criterion, objective, *_dynamics(float(step_size), thinning), batch,
         objective.length / horizon, 0.0,
     )  # fmt: skip
+    kept_in = as_evaluations(checkpoints)
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
-    options |= dict(functionals=[constraint, *functionals], checkpoints=as_evaluations(checkpoints))
+    options |= dict(functionals=[constraint, *functionals], checkpoints=kept_in)
 
     kept, looks, found = [], [], 0
-    for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key)):
+    for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key, kept_in)):
         candidates, accept = proposals
         look = evaluate(_stack_of(candidates, form), problem_class, problems, **options)
         holds = look[constraint.name].mean(axis=(1, 2))
@@ -139,7 +140,10 @@ def langevin_support(
     return Support(_stack_of(stacked, form), Performance.joined(looks).of_candidates(slice(size)))
 
 
-def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""]) -> Any:
+def _proposals(
+    recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""],
+    checkpoints: Evaluations | None,
+) -> Any:  # fmt: skip
     """Yield, without end, the points of all chains and a function to call with which of them are accepted.
 
     In the first round, the first chain proposes the point where all chains begin.
@@ -150,9 +154,9 @@ def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thin
     noise_keys = jnp.broadcast_to(jax.random.fold_in(key, 0), (chains,))
     before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers, noise_keys))
     accepted: list[np.ndarray] = []
+    what = f"{thinning} steps of {chains} Langevin chains around {type(recipe.form).__name__}"
     while True:
-        with waiting_for(f"{thinning} steps of {chains} Langevin chains around {type(recipe.form).__name__}"):
-            after = jax.block_until_ready(_walk((recipe, problems, keys), before, thinning))
+        after = in_pieces(_step, (recipe, problems, keys), before, thinning, what=what, checkpoints=checkpoints)
         if not accepted:
             after = jax.tree.map(lambda new, old: new.at[0].set(old[0]), after, before)
         yield after.parameters, accepted.append
@@ -192,10 +196,9 @@ def _dynamics(step_size: float, thinning: int) -> tuple[optax.GradientTransforma
     return optax.GradientTransformation(init, update), schedule
 
 
-@eqx.filter_jit
-def _walk(fixed: tuple[Recipe, Any, Key[Array, " chains"]], learners: Learner, steps: int) -> Learner:
+def _step(fixed: tuple[Recipe, Any, Key[Array, " chains"]], _: Any, learners: Learner) -> Learner:
     recipe, pool, keys = fixed
-    return jax.vmap(lambda learner, key: advance((recipe, pool, key), learner, steps)[0])(learners, keys)
+    return jax.vmap(lambda learner, key: recipe.step(learner, pool, key)[0])(learners, keys)
 
 
 def _accepted(good: Bool[Array, " chains"], proposed: Learner, before: Learner) -> Learner:
