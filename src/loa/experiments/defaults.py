@@ -75,11 +75,15 @@ def learn_proximal(lesson: Lesson) -> Algorithm:
         )
     problem_class, fista = lesson.experiment.problem_class, FISTA(restart=True)
     matrix = average_curvature(
-        problem_class, lesson.problems(SAMPLE), teacher=fista, times=[0, TEACHER_STEPS], key=lesson.key
-    )
+        problem_class, lesson.problems(SAMPLE), teacher=fista, times=[0, TEACHER_STEPS], key=lesson.key,
+        checkpoints=lesson.evaluations,
+    )  # fmt: skip
     factor, top = factor_of(matrix), float(np.log(np.linalg.norm(matrix, 2) + 1e-30))
     problems = lesson.problems(max(2 * len(matrix) + 2, lesson.times(5 * len(matrix))))
-    jump = first_step(problem_class, problems, teacher=fista, steps=lesson.experiment.horizon, key=lesson.key)
+    jump = first_step(
+        problem_class, problems, teacher=fista, steps=lesson.experiment.horizon, key=lesson.key,
+        checkpoints=lesson.evaluations,
+    )  # fmt: skip
 
     def make(floor: float, **numbers: float) -> LearnedProximalNewton:
         return LearnedProximalNewton(factor, log_floor=top + floor, first_step=jump, **numbers)  # pyright: ignore
@@ -157,7 +161,7 @@ def _curvature(lesson: Lesson, teacher: Algorithm) -> DenseCurvature:
     """The average curvature along a teacher's way."""
     matrix = average_curvature(
         lesson.experiment.problem_class, lesson.problems(SAMPLE), teacher=teacher, times=[5, 20, TEACHER_STEPS],
-        key=lesson.key,
+        key=lesson.key, checkpoints=lesson.evaluations,
     )  # fmt: skip
     return DenseCurvature.of(matrix)
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -15,7 +15,7 @@ from rich.console import Console
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Plan
 from ..problems.waiting import waiting_for
-from ..results.run_results import SUMMARY
+from ..results.run_results import SUMMARY, read_data, write_data
 from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole
 from ..storage.manifest import Manifest
@@ -23,6 +23,9 @@ from ..storage.public_classes import classes_of
 from ..storage.saved_algorithms import SUFFIX, load, save
 from .durations import Durations
 from .identity import differences
+
+if TYPE_CHECKING:
+    import xarray
 
 ORDER, PLAN, STAGES, SECONDS, LOCK = "order.json", "plan.json", "stages", "seconds.json", ".loa-run.lock"
 
@@ -108,6 +111,17 @@ class RunDirectory:
     def arrays(self, stage: str, compute: Callable[[], dict[str, Any]]) -> dict[str, np.ndarray]:
         """A stage that results in arrays by name."""
         return self.kept(stage, ".npz", compute, _write_arrays, _read_arrays)
+
+    def data(self, stage: str, compute: Callable[[], xarray.Dataset]) -> xarray.Dataset:
+        """A stage that results in a data set."""
+        return self.kept(stage, ".nc", compute, lambda data, path: write_data(path, data), read_data)
+
+    def number(self, path: Path, compute: Callable[[], float]) -> float:
+        """A number that takes long to measure, as part of a stage: read if it is known, otherwise computed and kept."""
+        path = path.with_name(f"{path.name}.json")
+        if not path.exists():
+            write_json(path, float(compute()))
+        return json.loads(path.read_text())
 
     def fix(self, plan: Plan) -> None:
         """Write the plan to disk, to be called before any problem is drawn that the plan speaks of.

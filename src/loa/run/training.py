@@ -25,8 +25,8 @@ from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import OracleCalls, StoppingTime
 from .durations import Durations
 
-TIMING = 30.0
-"""About how many seconds are spent on timing the algorithms in turn."""
+TIMING = 8.0
+"""The largest number of seconds for timing the algorithms in turn; a training that is killed repeats no more."""
 
 FIRST = 5
 """The stopping times on this many test problems are noted, so that anyone can check them."""
