@@ -23,7 +23,7 @@ from loa.learning import (
     prior_on,
 )
 from loa.learning.checks import Check, History
-from loa.learning.langevin import _Noise, _noise
+from loa.learning.langevin import _dynamics, _Noise
 from loa.learning.learner import Tally
 from loa.learning.objective import Slot
 from loa.learning.training import _went_astray
@@ -308,9 +308,10 @@ def test_a_problem_on_which_the_objective_is_infinite_hides_no_other():
 
 
 def test_langevin_noise_has_the_variance_of_its_step_size():
-    transformation = _noise(lambda step: jnp.asarray(1e-4), KEY)
+    transformation, schedule = _dynamics(1.3e-4, 10)
+    assert schedule(3) == pytest.approx(1e-4)
     gradient = jnp.full(20_000, 2.0)
-    update, state = transformation.update(gradient, _Noise(jnp.asarray(3), jnp.asarray(1)))
+    update, state = transformation.update(gradient, _Noise(jnp.asarray(3), jnp.asarray(1), KEY))
     move = 1e-4 * np.asarray(update)
     assert abs(move.std() / 1e-2 - 1) < 5 / np.sqrt(2 * 20_000)
     assert abs(move.mean() - 1e-4) < 5 * 1e-2 / np.sqrt(20_000)

@@ -95,6 +95,18 @@ def test_damaged_and_foreign_files_get_one_sentence(results, tmp_path, name, dam
     assert sentence.count("run") >= 1
 
 
+def test_an_edited_number_of_the_summary_is_noticed(results, tmp_path):
+    results.save(tmp_path)
+    path = tmp_path / "summary.json"
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content))  # another layout of the same content
+    assert Results.load(tmp_path).summary == results.summary
+    content["learned"]["stopping_time"]["mean"] /= 2
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match="was edited after it was made"):
+        Results.load(tmp_path)
+
+
 def test_the_summaries_in_the_documentation_are_of_this_format():
     specification = importlib.util.spec_from_file_location("results_page", ROOT / "benchmarks" / "results_page.py")
     page = importlib.util.module_from_spec(specification)

@@ -51,7 +51,7 @@ def often(monkeypatch):
     monkeypatch.setattr(resuming, "EVERY", 0.0)
     monkeypatch.setattr(resuming, "SHORT", 0.0)
     monkeypatch.setattr(resuming, "SHARE", np.inf)
-    monkeypatch.setattr(engine, "SECONDS_PER_CALL", 1e-3)
+    monkeypatch.setattr(engine, "SECONDS_PER_CALL", 2e-3)
     monkeypatch.setattr(engine, "PATIENCE", 1e4)
 
 
@@ -107,7 +107,7 @@ from loa.storage import resuming
 from loa.storage.resuming import EvaluationCheckpoint
 from classes import Bowls
 
-resuming.EVERY, resuming.SHARE, engine.SECONDS_PER_CALL = 0.0, float("inf"), 1e-3
+resuming.EVERY, resuming.SHARE, engine.SECONDS_PER_CALL = 0.0, float("inf"), 0.02
 directory, dies = Path(sys.argv[1]), sys.argv[2] == "dies"
 save, load, found = EvaluationCheckpoint.save, EvaluationCheckpoint.load, []
 

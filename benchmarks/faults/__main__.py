@@ -11,13 +11,13 @@ import os
 import random
 import tempfile
 import time
-from importlib.util import find_spec
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
 
-from . import bad_input, damaged_runs, files, killed_runs
+from . import bad_input, damaged_runs, files, killed_runs, lapack
 from .bad_input.rows import verdict
 from .counts import Count, table
 
@@ -32,9 +32,10 @@ class Size(NamedTuple):
     full_disks: int
     bits: int
     wrong_values: int
+    lapack: int
 
 
-FULL, SMALL = Size(100, 2000, 1000, 2000, 1000), Size(2, 100, 60, 200, 20)
+FULL, SMALL = Size(100, 2000, 1000, 2000, 1000, 50), Size(2, 100, 60, 200, 20, 1)
 
 
 def bad_arguments() -> Count:
@@ -56,17 +57,16 @@ def damage(run: Path, copy: Path, wrong_values: int) -> Count:
     )
 
 
-def all_faults(size: Size, seed: int) -> list[Count]:
+def all_faults(size: Size, seed: int) -> Iterator[Count]:
+    """All kinds of faults, one after the other."""
     generator, folder = random.Random(seed), Path(tempfile.mkdtemp())
-    counts = [files.kills_in_writes(size.kills_in_writes, generator), files.full_disks(size.full_disks, generator)]
-    counts += files.flipped_bits(size.bits, generator)
-    counts += [bad_arguments(), killed_runs.killed_runs(size.kills_of_runs, generator, folder)]
-    counts += [damage(folder / "undisturbed", folder / "damaged", size.wrong_values)]
-    if find_spec("benchmarks.faults.lapack"):
-        from . import lapack  # pyright: ignore
-
-        counts.append(lapack.side_by_side())
-    return counts
+    yield files.kills_in_writes(size.kills_in_writes, generator)
+    yield files.full_disks(size.full_disks, generator)
+    yield from files.flipped_bits(size.bits, generator)
+    yield bad_arguments()
+    yield killed_runs.killed_runs(size.kills_of_runs, generator, folder)
+    yield damage(folder / "undisturbed", folder / "damaged", size.wrong_values)
+    yield lapack.side_by_side(size.lapack)
 
 
 def page(counts: list[Count], size: Size, seed: int, seconds: float) -> str:
@@ -93,10 +93,12 @@ def main() -> None:
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     size, began = SMALL if options.small else FULL, time.monotonic()
-    counts = all_faults(size, options.seed)
-    for count in counts:
+    counts = []
+    for count in all_faults(size, options.seed):
+        counts.append(count)
+        print(f"{count.fault}: {count.survived} of {count.tried} survived", flush=True)
         for line in count.lost:
-            print(f"lost: {count.fault}: {line}")
+            print(f"lost: {count.fault}: {line}", flush=True)
     text = page(counts, size, options.seed, time.monotonic() - began)
     print(text)
     PAGE.write_text(text)

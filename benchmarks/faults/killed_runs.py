@@ -40,7 +40,7 @@ def learn(lesson):
 """
 """The smallest experiment of a user's own."""
 
-DIFFERENT = ("seconds", "milliseconds", "provenance")
+DIFFERENT = ("seconds", "milliseconds", "provenance", "checksum")
 """What differs from one run to the next."""
 
 

@@ -1,28 +1,41 @@
 """Losses with linear algebra and Fourier transforms in every stage, beside a busy machine: which stand still?
 
-    python benchmarks/faults/lapack.py --repetitions 50
+    python -m benchmarks.faults.lapack --repetitions 50
 
-Every row is a loss, in a process of its own for each number of devices. A process that takes longer than two
-minutes for a repetition has stood still. Prints how often each was tried and how often it survived; the exit code is 1
-if any did not.
+Each loss runs through all stages in a process of its own, once with one device and once with two, and several of these
+processes run simultaneously, beside a loop that keeps every core busy. A process that completes no stage for five
+minutes has stood still. Prints how many repetitions of each survived; the exit code is 1 if any did not.
 """
+
+from __future__ import annotations
 
 import argparse
 import os
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import loa
+from loa.experiments.from_file import experiment_for
+from loa.problems import ComputedOptimum
 
-SIZE = 30
-SILENCE = 120.0
-STAGES = ("draw", "evaluate", "trajectories", "compare", "train")
+from .counts import Count
 
-LOSSES = {
+SIZE, PROBLEMS = 30, 128
+SILENCE = 300.0
+DEVICES = (1, 2)
+
+LOSSES: dict[str, Callable[[jax.Array], jax.Array]] = {
     "cholesky": lambda a: jnp.sum(jnp.log(jnp.diagonal(jnp.linalg.cholesky(a)))),
     "solve": lambda a: jnp.trace(jnp.linalg.solve(a, a + jnp.eye(SIZE))),
     "triangular": lambda a: jnp.sum(jax.scipy.linalg.solve_triangular(a, jnp.eye(SIZE), lower=True) ** 2),
@@ -49,54 +62,161 @@ class Matrices(loa.ProblemClass):
         return (root * jnp.linspace(1.0, 3.0, SIZE)) @ root.T
 
     def start(self, problem, key):
-        return jnp.ones(SIZE)
+        return jnp.full(SIZE, 0.9)
 
     def loss(self, x, problem):
         return LOSSES[self.of](problem + jnp.diag(x**2)) + jnp.sum((x - 1) ** 2)
 
 
-def stage(name: str, problem_class: Matrices, problems: jax.Array) -> None:
-    key, algorithm = jax.random.key(1), loa.GradientDescent(1e-3)
-    options = dict(criterion=loa.gradient_norm_below(1e-12), horizon=4, key=key)
-    if name == "draw":
-        problem_class.draw(key, 128)
-    elif name == "evaluate":
-        loa.evaluate(algorithm, problem_class, problems, width=64, **options)
-    elif name == "trajectories":
-        loa.trajectories(algorithm, problem_class, problems, horizon=4, key=key)
-    elif name == "compare":
-        loa.compare({"one": algorithm, "other": loa.Adam(1e-3)}, problem_class, problems, **options)
-    elif name == "train":
-        loa.train(loa.GradientDescent(jnp.asarray(1e-3)), problem_class, validation=32, steps=4, checks=1, **options)
+class Solved(NamedTuple):
+    """A matrix and the smallest loss that it leads to."""
+
+    matrix: jax.Array
+    optimal_loss: Any = None
 
 
-def run(loss: str, devices: int, repetitions: int) -> None:
-    """All stages of one loss, in this process; a line after each."""
+class Parabolas(ComputedOptimum):
+    """A parabola, and so little of a loss of matrices that L-BFGS finds the minimum in a few steps."""
+
+    of: str
+
+    def sample(self, key):
+        return Solved(Matrices(self.of).sample(key))
+
+    def start(self, problem, key):
+        return jnp.full(SIZE, 0.9)
+
+    def loss(self, x, problem):
+        return jnp.sum((x - 1) ** 2) + 1e-9 * LOSSES[self.of](problem.matrix + jnp.diag(x**2))
+
+    def suboptimality(self, x, problem):
+        return jnp.sum(jax.grad(self.loss)(x, problem) ** 2)
+
+
+class Given(NamedTuple):
+    """What every stage is given."""
+
+    of: str
+    problems: jax.Array
+    key: jax.Array
+
+    @property
+    def problem_class(self) -> Matrices:
+        return Matrices(self.of)
+
+    @property
+    def method(self) -> loa.Algorithm:
+        return loa.GradientDescent(1e-3)
+
+    @property
+    def on_problems(self) -> tuple[Matrices, jax.Array]:
+        return self.problem_class, self.problems
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(criterion=loa.gradient_norm_below(1e-12), horizon=4, key=self.key)
+
+
+STAGES: dict[str, Callable[[Given], Any]] = {
+    "draw": lambda given: given.problem_class.draw(given.key, PROBLEMS),
+    "default criterion": lambda given: experiment_for(given.problem_class, name="matrices"),
+    "evaluate": lambda given: loa.evaluate(given.method, *given.on_problems, width=64, **given.options),
+    "trajectories": lambda given: loa.trajectories(given.method, *given.on_problems, horizon=4, key=given.key),
+    "compare": lambda given: loa.compare(
+        {"one": given.method, "other": loa.Adam(1e-3)}, *given.on_problems, **given.options
+    ),
+    "optimal losses": lambda given: _optimal_losses(Parabolas(given.of), given.key),
+    "curvature": lambda given: loa.learning.average_curvature(
+        given.problem_class, given.problems[:4], teacher=given.method, times=(1,), key=given.key
+    ),
+    "tuning": lambda given: loa.tune(
+        loa.GradientDescent, {"step_size": (1e-4, 2e-3)}, *given.on_problems, candidates=4, rounds=1, **given.options
+    ),
+    "tuning by gradient": lambda given: loa.tune_by_gradient(
+        loa.GradientDescent, {"step_size": (1e-4, 2e-3)}, *given.on_problems,
+        functional=loa.Gap(2, gap=loa.gaps.loss), horizon=2, key=given.key, iterations=1,
+    ),
+    "training": lambda given: loa.train(
+        given.method, given.problem_class, validation=32, pool=64, steps=4, checks=1, **given.options
+    ),
+    "Langevin": lambda given: loa.learning.langevin_support(
+        given.method, *given.on_problems, size=4, chains=4, thinning=2, step_size=1e-12, **given.options
+    ),
+}  # fmt: skip
+"""In every stage batches are large enough for jaxlib to divide them among its threads."""
+
+
+def _optimal_losses(problem_class: Parabolas, key: jax.Array) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LOA_CACHE"] = folder  # otherwise they would be computed only once
+        loa.with_optimal_losses(problem_class, problem_class.draw(key, 16))
+
+
+def run(of: str, devices: int, repetitions: int) -> None:
+    """All stages of one loss, in this process; prints a line after each."""
     jax.config.update("jax_num_cpu_devices", devices)
     jax.config.update("jax_enable_x64", True)
-    problem_class = Matrices(loss)
-    problems = problem_class.draw(jax.random.key(0), 128)
-    values = jax.jit(jax.vmap(lambda problem: problem_class.loss(jnp.ones(SIZE), problem)))(problems)
-    single = [problem_class.loss(jnp.ones(SIZE), problem) for problem in problems[:8]]
-    np.testing.assert_allclose(values[:8], single, rtol=1e-8)
-    for _ in range(repetitions):
-        for name in STAGES:
-            stage(name, problem_class, problems)
-            print(name, flush=True)
+    problem_class, x = Matrices(of), jnp.ones(SIZE)
+    problems = problem_class.draw(jax.random.key(0), PROBLEMS)
+    values = jax.jit(jax.vmap(lambda problem: problem_class.loss(x, problem)))(problems)
+    np.testing.assert_allclose(values[:8], [problem_class.loss(x, problem) for problem in problems[:8]], rtol=1e-8)
+    for number in range(repetitions):
+        given = Given(of, problems, jax.random.key(number))
+        for name, stage in STAGES.items():
+            jax.block_until_ready(stage(given))
+            print(number, name, flush=True)
+        print(f"repetition {number}", flush=True)
 
 
-def attempt(loss: str, devices: int, repetitions: int) -> int:
-    """How many repetitions a process of its own survives."""
-    command = [sys.executable, __file__, "--inside", loss, str(devices), "--repetitions", str(repetitions)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        out, error = process.communicate(timeout=SILENCE * (2 + repetitions))
-    except subprocess.TimeoutExpired:
+def attempt(of: str, devices: int, repetitions: int) -> str:
+    """What a process of its own did wrong; empty if it completed all repetitions."""
+    words = [sys.executable, "-m", __spec__.name, "--inside", of, str(devices), "--repetitions", str(repetitions)]
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        process = subprocess.Popen(words, stdout=out, stderr=error, cwd=Path(__file__).parents[2])
+        size, since = 0, time.monotonic()
+        while process.poll() is None and time.monotonic() - since < SILENCE:
+            time.sleep(0.2)
+            if (now := os.fstat(out.fileno()).st_size) != size:
+                size, since = now, time.monotonic()
         process.kill()
-        out, error = process.communicate()
-    if process.returncode and process.returncode > 0:
-        print(error[-2000:], file=sys.stderr)
-    return out.count(STAGES[-1])
+        process.wait()
+        out.seek(0)
+        error.seek(0)
+        lines, words_of_error = out.read().splitlines(), error.read()
+    if lines[-1:] == [f"repetition {repetitions - 1}"]:
+        return ""
+    return f"{of}, {devices} devices: ended after {lines[-1:]} {words_of_error[-500:]}"
+
+
+@contextmanager
+def busy_machine() -> Iterator[None]:
+    """A loop on every core, until the block or this process ends."""
+    loop = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
+    loops = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for each in loops:
+            each.kill()
+
+
+def side_by_side(repetitions: int, losses: Sequence[str] = tuple(LOSSES)) -> Count:
+    """All losses, as many processes at a time as there are cores, beside a busy machine."""
+    rows = [(of, devices) for of in losses for devices in DEVICES]
+
+    def tried(row: tuple[str, int]) -> str:
+        began, wrong = time.monotonic(), attempt(*row, repetitions)
+        print(f"{row[0]}, {row[1]} devices: {wrong or 'survived'}, {time.monotonic() - began:.0f} s", flush=True)
+        return wrong
+
+    with busy_machine(), ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as threads:
+        lost = [wrong for wrong in threads.map(tried, rows) if wrong]
+    return Count(
+        f"{len(losses)} losses with `jnp.linalg` or `fft` in {len(STAGES)} stages, processes side by side",
+        "every stage ends, on one device and on two",
+        len(rows) * repetitions,
+        tuple(lost),
+    )
 
 
 def main() -> int:
@@ -108,20 +228,9 @@ def main() -> int:
     if arguments.inside:
         run(arguments.inside[0], int(arguments.inside[1]), arguments.repetitions)
         return 0
-    loop = f"import os\nwhile os.getppid() == {os.getpid()}: pass"
-    busy = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(os.cpu_count() or 1)]
-    lost = 0
-    try:
-        for loss in [arguments.only] if arguments.only else LOSSES:
-            for devices in (1, 2):
-                survived = attempt(loss, devices, arguments.repetitions)
-                lost += arguments.repetitions - survived
-                print(f"{loss}, {devices} devices: {survived} of {arguments.repetitions} survived", flush=True)
-    finally:
-        for process in busy:
-            process.kill()
-    print(f"lost: {lost}")
-    return lost > 0
+    count = side_by_side(arguments.repetitions, [arguments.only] if arguments.only else tuple(LOSSES))
+    print(f"tried: {count.tried}, survived: {count.survived}, lost: {len(count.lost)}")
+    return len(count.lost) > 0
 
 
 if __name__ == "__main__":

@@ -309,14 +309,17 @@ def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
 
 @contextmanager
 def _one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> Iterator[None]:
-    """Say in one sentence what went wrong in a command, unless the whole error is wanted.
+    """Say in one sentence what went wrong in a command, unless the whole error is wanted; and what takes long.
 
     Arguments:
         traceback: whether the error is shown with its traceback instead.
         interrupted: what is said after Ctrl-C.
     """
+    from .problems.waiting import spoken
+
     try:
-        yield
+        with spoken():
+            yield
     except typer.Exit:
         raise
     except KeyboardInterrupt:

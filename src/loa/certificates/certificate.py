@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Mapping
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from ..problems.arguments import any_number, as_path, check_type
 from ..storage.files import write_whole
-from ..storage.plain_json import decoded, encoded
+from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from .possible import check_possible
 from .sentences import claim_of, sentence_of
 from .verdict import Verdict, verify
-
-CHECKSUM = "checksum"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -141,12 +137,12 @@ class Certificate:
     @property
     def checksum(self) -> str:
         """A digest of the content, by which an edited file is recognized."""
-        return _digest(self._content())
+        return digest(self._content())
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the checksum; infinity is the string "Infinity"."""
         content = self._content()
-        return {**content, CHECKSUM: _digest(content)}
+        return {**content, CHECKSUM: digest(content)}
 
     def _content(self) -> dict[str, Any]:
         return {field.name: encoded(getattr(self, field.name)) for field in dataclasses.fields(self)}
@@ -205,16 +201,3 @@ class Certificate:
 def _frozen(value: Any) -> Any:
     """With tuples in place of lists."""
     return tuple(_frozen(part) for part in value) if isinstance(value, list) else value
-
-
-def _digest(content: Mapping[str, Any]) -> str:
-    """A hash of encoded content that depends on neither the order of fields nor the layout of numbers."""
-
-    def canonical(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {name: canonical(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [canonical(part) for part in value]
-        return repr(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else value
-
-    return hashlib.sha256(json.dumps(canonical(content), sort_keys=True).encode()).hexdigest()[:32]

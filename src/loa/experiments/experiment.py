@@ -34,7 +34,7 @@ PRESETS = ("quick", "paper", "pretrained")
 Learn = Callable[["Lesson"], Algorithm]
 """How an algorithm is learned for an experiment."""
 
-Pictures = Callable[["Experiment", Mapping[str, Algorithm], Any], "xarray.Dataset"]
+Pictures = Callable[["Experiment", Mapping[str, Algorithm], Any, Path | None], "xarray.Dataset"]
 """Makes pictures of examples, from the experiment, the algorithms by name and some test problems."""
 
 

@@ -153,7 +153,7 @@ def _proximal_newton(lesson: Lesson, sample: Sample) -> Family:
     problems = lesson.problems(max(2 * sample.dimension + 2, lesson.times(5 * sample.dimension)))
     jump = first_step(
         lesson.experiment.problem_class, problems, teacher=sample.teacher, steps=lesson.experiment.horizon,
-        key=lesson.key,
+        key=lesson.key, checkpoints=lesson.evaluations,
     )  # fmt: skip
 
     def make(floor: float, **numbers: float) -> LearnedProximalNewton:

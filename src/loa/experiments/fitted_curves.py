@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -21,7 +22,9 @@ EXAMPLES = 3
 GRID = np.linspace(-2.0, 2.0, 201)
 
 
-def fitted_curves(experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any) -> xarray.Dataset:
+def fitted_curves(
+    experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, checkpoints: Path | None = None
+) -> xarray.Dataset:
     """Curves after a quarter of the horizon, of the learned algorithm and of the first baseline."""
     import xarray
 
@@ -29,7 +32,7 @@ def fitted_curves(experiment: Experiment, algorithms: Mapping[str, Algorithm], p
     problems = jax.tree.map(lambda leaf: leaf[:EXAMPLES], problems)
     versions = {"start": (next(iter(algorithms.values())), 0)}
     versions |= {f"{name}, {steps} steps": (algorithms[name], steps) for name in list(algorithms)[:2]}
-    curves = [_curves(experiment, algorithm, problems, steps) for algorithm, steps in versions.values()]
+    curves = [_curves(experiment, algorithm, problems, steps, checkpoints) for algorithm, steps in versions.values()]
     return xarray.Dataset(
         {
             "inputs": (("example", "point"), np.asarray(problems.inputs)),
@@ -41,6 +44,9 @@ def fitted_curves(experiment: Experiment, algorithms: Mapping[str, Algorithm], p
     )
 
 
-def _curves(experiment: Experiment, algorithm: Algorithm, problems: Any, steps: int) -> np.ndarray:
-    points = iterates_after(algorithm, experiment.problem_class, problems, steps=steps, key=jax.random.key(0))
+def _curves(
+    experiment: Experiment, algorithm: Algorithm, problems: Any, steps: int, checkpoints: Path | None = None
+) -> np.ndarray:
+    options: dict[str, Any] = dict(steps=steps, key=jax.random.key(0), checkpoints=checkpoints)
+    points = iterates_after(algorithm, experiment.problem_class, problems, **options)
     return np.asarray(jax.vmap(lambda x: prediction(x, jnp.asarray(GRID)))(points))

@@ -24,6 +24,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
 from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.waiting import waiting_for
 from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
 from . import families
@@ -57,7 +58,7 @@ def from_file(path: Path) -> Experiment:
     """
     jax.config.update("jax_enable_x64", True)
     _check_path(path)
-    with blamed_on(path, wholly=True):
+    with blamed_on(path, wholly=True), waiting_for(f"the checks of {path}"):
         module = _imported(path)
         found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
         recipe = dataclasses.replace(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 
 from ..algorithms import FISTA, ProximalGradient
@@ -56,9 +58,10 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
     And as they have the same start, the first gradient tells about where the solution is.
     """
     problem_class, fista = lesson.experiment.problem_class, FISTA(restart=True)
-    matrix = average_curvature(problem_class, lesson.problems(8), teacher=fista, times=[0], key=lesson.key)
+    options: dict[str, Any] = dict(teacher=fista, key=lesson.key, checkpoints=lesson.evaluations)
+    matrix = average_curvature(problem_class, lesson.problems(8), times=[0], **options)
     factor = factor_of(matrix)
-    jump = first_step(problem_class, lesson.problems(1000), teacher=fista, steps=600, key=lesson.key)
+    jump = first_step(problem_class, lesson.problems(1000), steps=600, **options)
     space = {
         "log_floor": (-9.0, -5.0),
         "log_damping": (-3.0, 3.0),

@@ -60,8 +60,9 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
     """The Hessians of the class are diagonal: their mean, and how far to trust it."""
     experiment, heavy_ball = lesson.experiment, lesson.experiment.baselines["heavy ball"]
     matrix = average_curvature(
-        experiment.problem_class, lesson.problems(200), teacher=heavy_ball, times=[0], key=lesson.key
-    )
+        experiment.problem_class, lesson.problems(200), teacher=heavy_ball, times=[0], key=lesson.key,
+        checkpoints=lesson.evaluations,
+    )  # fmt: skip
     curvature = DiagonalCurvature(jnp.asarray(np.diag(matrix)))
     space = {"log_floor": (-9.0, -2.0), "log_damping": (-15.0, -3.0), "power": (0.0, 1.0), "log_step": (-0.4, 0.4)}
     return tuned(  # pyright: ignore[reportReturnType]

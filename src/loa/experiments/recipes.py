@@ -25,8 +25,9 @@ def curvature_near_solutions(lesson: Lesson) -> Float[np.ndarray, "d d"]:
     """The average curvature of the class where L-BFGS comes when it is nearly done."""
     problems = lesson.problems(100)
     return average_curvature(
-        lesson.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=lesson.key
-    )
+        lesson.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=lesson.key,
+        checkpoints=lesson.evaluations,
+    )  # fmt: skip
 
 
 def tuned(

@@ -67,8 +67,9 @@ class Sample:
         some = jax.tree.map(lambda leaf: leaf[:count], self.problems)
         times = [0, 20, TEACHER_STEPS] if self.dimension <= 200 else [TEACHER_STEPS]
         return average_curvature(
-            self.lesson.experiment.problem_class, some, teacher=self.teacher, times=times, key=self.lesson.key
-        )
+            self.lesson.experiment.problem_class, some, teacher=self.teacher, times=times, key=self.lesson.key,
+            checkpoints=self.lesson.evaluations,
+        )  # fmt: skip
 
     @cached_property
     def curvature(self) -> Curvature:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.vector_points import VectorPoints, form_of_points
+from ..storage.resuming import Evaluations, as_evaluations
 from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import trajectories
+from ..trajectory.pieces import in_pieces
 
 LARGEST = 3000
 """The largest number of coordinates of a point, with which the matrix takes 72 MB."""
@@ -29,6 +31,7 @@ def average_curvature(
     teacher: Algorithm,
     times: Sequence[int],
     key: Key[Array, ""],
+    checkpoints: Evaluations | Path | str | None = None,
 ) -> Float[np.ndarray, "d d"]:
     r"""Compute the average Hessian of a class along the trajectories of a teacher.
 
@@ -43,6 +46,7 @@ def average_curvature(
         teacher: the algorithm whose trajectories are followed.
         times: the numbers of steps, 0 or more, after which the Hessian is evaluated.
         key: a PRNG key for the trajectories.
+        checkpoints: a directory, as in `loa.evaluate`.
 
     Returns:
         The symmetric matrix, to be passed to `loa.architectures.DenseCurvature.of` or `LowRankCurvature.of`.
@@ -67,21 +71,24 @@ def average_curvature(
             f"a dense average curvature needs points of at most {LARGEST} coordinates, got points of {form.dimension}."
         )
     points = jax.tree.map(lambda leaf: leaf[:, 0, jnp.asarray(times)], path.iterates)
+    name = type(problem_class).__name__
     if not form.is_vector:
         points, problem_class = jax.vmap(jax.vmap(form.vector))(points), VectorPoints(problem_class, form)
-    return np.asarray(_mean_hessian(problem_class, problems, points))
+    count, d = points.shape[0], points.shape[-1]
+    total = in_pieces(
+        _add_hessian, (problem_class, jax.tree.map(jnp.asarray, problems), points), jnp.zeros((d, d), points.dtype),
+        count, what=f"the average curvature of {name}", checkpoints=as_evaluations(checkpoints),
+    )  # fmt: skip
+    return np.asarray(total / count)
 
 
-@eqx.filter_jit
-def _mean_hessian(problem_class: ProblemClass, problems: Any, points: Float[Array, "problem time d"]) -> Array:
-    def at(point: Float[Array, " d"], problem: Any) -> Float[Array, "d d"]:
+def _add_hessian(fixed: tuple[ProblemClass, Any, Array], index: Int[Array, ""], total: Array) -> Array:
+    """Add the mean Hessian of one problem, over the points of its trajectory."""
+    problem_class, problems, points = fixed
+    problem = jax.tree.map(lambda leaf: leaf[index], problems)
+
+    def at(point: Float[Array, " d"]) -> Float[Array, "d d"]:
         hessian = jax.jacfwd(lambda x: jax.grad(problem_class.smooth)(x, problem))(point)
         return 0.5 * (hessian + hessian.T)
 
-    def add(total: Array, sample: tuple[Any, Array]) -> tuple[Array, None]:
-        problem, own_points = sample
-        return total + jnp.mean(jax.lax.map(lambda point: at(point, problem), own_points), axis=0), None
-
-    d = points.shape[-1]
-    total, _ = jax.lax.scan(add, jnp.zeros((d, d), points.dtype), (problems, points))
-    return total / points.shape[0]
+    return total + jnp.mean(jax.lax.map(at, points[index]), axis=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import equinox as eqx
@@ -15,12 +16,19 @@ from ..architectures.first_step import FirstStep
 from ..problems.gaps import difference
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.vector_points import vectors_of
+from ..storage.resuming import Evaluations
 from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import iterates_after
 
 
 def first_step(
-    problem_class: ProblemClass, problems: Any, *, teacher: Algorithm, steps: int, key: Key[Array, ""]
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    teacher: Algorithm,
+    steps: int,
+    key: Key[Array, ""],
+    checkpoints: Evaluations | Path | str | None = None,
 ) -> FirstStep:
     """Learn a first step: an affine function of the gradient at the start that leads to where a teacher gets.
 
@@ -33,6 +41,7 @@ def first_step(
         teacher: the algorithm to imitate.
         steps: the number of steps the teacher makes.
         key: the randomness of starts and teacher; with it `loa.evaluate` sees the same trajectories.
+        checkpoints: a directory, as in `loa.evaluate`.
 
     Returns:
         a `loa.architectures.FirstStep`.
@@ -40,7 +49,7 @@ def first_step(
     check_algorithm("teacher", teacher)
     whole_number("steps", steps)
     starts = iterates_after(teacher, problem_class, problems, steps=0, key=key)
-    ends = iterates_after(teacher, problem_class, problems, steps=steps, key=key)
+    ends = iterates_after(teacher, problem_class, problems, steps=steps, key=key, checkpoints=checkpoints)
     gradients, moves = vectors_of(_gradients(problem_class, starts, problems)), vectors_of(difference(ends, starts))
     good = np.isfinite(moves).all(axis=1)
     if good.sum() <= moves.shape[1]:

@@ -9,7 +9,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import numpy as np
-import optax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
@@ -22,7 +21,7 @@ from ..trajectory.functionals import StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
 from ..trajectory.progress import printed
 from .checks import Glance
-from .learner import CLIPPED_ADAM, Recipe, no_steps
+from .learner import CLIPPED_ADAM, Recipe, decaying, no_steps
 from .objective import Imitation
 from .stretch import Progress, Saving, advanced
 
@@ -92,7 +91,7 @@ def imitate(
         criterion,
         Imitation(teacher, length=length),
         CLIPPED_ADAM,
-        optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01),
+        decaying(float(learning_rate), steps),
         batch,
         length / horizon,
         0.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,12 +18,13 @@ from ..algorithms.algorithm import Algorithm, Stack, stack
 from ..problems.arguments import positive_number, share
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
-from ..storage.resuming import as_evaluations
+from ..storage.resuming import Evaluations, as_evaluations
 from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import Performance, evaluate
-from ..trajectory.functionals import Functional, Indicator, StoppingTime
+from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
-from .learner import Learner, Recipe, advance
+from ..trajectory.pieces import in_pieces
+from .learner import Learner, Recipe, solved_within
 from .objective import Objective, as_objective
 
 MOST_ROUNDS = 20
@@ -101,24 +103,22 @@ def langevin_support(
     positive_number("step_size", step_size)
     share("at_least", at_least)
     size, chains = whole_number("size", size), min(whole_number("chains", chains), size)
-    constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
+    constraint = constraint or solved_within(int(horizon))
     objective = as_objective(objective)
     parameters, form = eqx.partition(in_precision_of_problems(algorithm, problem_class, problems), free)
     if not jax.tree.leaves(parameters):
         return _alone(algorithm, problem_class, problems, criterion, horizon, key, functionals, checkpoints)
 
-    def schedule(step: Any) -> Any:
-        return step_size / (1.0 + step / thinning)
-
     recipe = Recipe(
-        form, problem_class, criterion, objective, _noise(schedule, jax.random.fold_in(key, 0)), schedule,
-        batch, objective.length / horizon, 0.0,
+        form, problem_class, criterion, objective, *_dynamics(float(step_size), thinning), batch,
+        objective.length / horizon, 0.0,
     )  # fmt: skip
+    kept_in = as_evaluations(checkpoints)
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
-    options |= dict(functionals=[constraint, *functionals], checkpoints=as_evaluations(checkpoints))
+    options |= dict(functionals=[constraint, *functionals], checkpoints=kept_in)
 
     kept, looks, found = [], [], 0
-    for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key)):
+    for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key, kept_in)):
         candidates, accept = proposals
         look = evaluate(_stack_of(candidates, form), problem_class, problems, **options)
         holds = look[constraint.name].mean(axis=(1, 2))
@@ -147,7 +147,10 @@ def _alone(algorithm, problem_class, problems, criterion, horizon, key, function
     return Support(only, evaluate(only, problem_class, problems, **options, checkpoints=as_evaluations(checkpoints)))
 
 
-def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""]) -> Any:
+def _proposals(
+    recipe: Recipe, parameters: Any, problems: Any, chains: int, thinning: int, key: Key[Array, ""],
+    checkpoints: Evaluations | None,
+) -> Any:  # fmt: skip
     """Yield, without end, the points of all chains and a function to call with which of them are accepted.
 
     In the first round, the first chain proposes the point where all chains begin.
@@ -155,10 +158,12 @@ def _proposals(recipe: Recipe, parameters: Any, problems: Any, chains: int, thin
     numbers = jnp.arange(chains)
     keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.fold_in(key, 1), number))(numbers)
     before = jax.vmap(lambda chain_key: recipe.begin(parameters, problems, chain_key))(keys)
-    before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers))
+    noise_keys = jnp.broadcast_to(jax.random.fold_in(key, 0), (chains,))
+    before = before._replace(optimizer_state=_Noise(jnp.zeros(chains, jnp.int32), numbers, noise_keys))
     accepted: list[np.ndarray] = []
+    what = f"{thinning} steps of {chains} Langevin chains around {type(recipe.form).__name__}"
     while True:
-        after = _walk((recipe, problems, keys), before, thinning)
+        after = in_pieces(_step, (recipe, problems, keys), before, thinning, what=what, checkpoints=checkpoints)
         if not accepted:
             after = jax.tree.map(lambda new, old: new.at[0].set(old[0]), after, before)
         yield after.parameters, accepted.append
@@ -174,29 +179,33 @@ def _stack_of(parameters: Any, form: Algorithm) -> Stack:
 class _Noise(NamedTuple):
     step: Array
     chain: Array
+    key: Key[Array, "..."]
 
 
-def _noise(schedule: optax.Schedule, key: Key[Array, ""]) -> optax.GradientTransformation:
-    """Half the gradient, plus noise that has variance η after multiplication by η."""
+@functools.cache  # so that the same dynamics are not compiled again
+def _dynamics(step_size: float, thinning: int) -> tuple[optax.GradientTransformation, optax.Schedule]:
+    """Half the gradient, plus noise that has variance η after multiplication by η; and the schedule of η."""
+
+    def schedule(step: Any) -> Any:
+        return step_size / (1.0 + step / thinning)
 
     def init(params: Any) -> Any:
-        return _Noise(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32))
+        return _Noise(jnp.zeros((), jnp.int32), jnp.zeros((), jnp.int32), jax.random.key(0))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        own_key = jax.random.fold_in(jax.random.fold_in(key, state.chain), state.step)
+        own_key = jax.random.fold_in(jax.random.fold_in(state.key, state.chain), state.step)
         leaves, structure = jax.tree.flatten(updates)
         keys = jax.random.split(own_key, len(leaves))
         scale = 1.0 / jnp.sqrt(schedule(state.step))
         noisy = [0.5 * g + scale * jax.random.normal(k, g.shape, g.dtype) for g, k in zip(leaves, keys, strict=True)]
-        return jax.tree.unflatten(structure, noisy), _Noise(state.step + 1, state.chain)
+        return jax.tree.unflatten(structure, noisy), state._replace(step=state.step + 1)
 
-    return optax.GradientTransformation(init, update)
+    return optax.GradientTransformation(init, update), schedule
 
 
-@eqx.filter_jit
-def _walk(fixed: tuple[Recipe, Any, Key[Array, " chains"]], learners: Learner, steps: int) -> Learner:
+def _step(fixed: tuple[Recipe, Any, Key[Array, " chains"]], _: Any, learners: Learner) -> Learner:
     recipe, pool, keys = fixed
-    return jax.vmap(lambda learner, key: advance((recipe, pool, key), learner, steps)[0])(learners, keys)
+    return jax.vmap(lambda learner, key: recipe.step(learner, pool, key)[0])(learners, keys)
 
 
 def _accepted(good: Bool[Array, " chains"], proposed: Learner, before: Learner) -> Learner:

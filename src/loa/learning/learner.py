@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+import functools
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -14,12 +14,26 @@ from jaxtyping import Array, Bool, Int, Key, Num, Scalar
 from ..algorithms.algorithm import Algorithm
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
-from ..trajectory.functionals import Functional
+from ..trajectory.functionals import Functional, Indicator
 from ..trajectory.job import where
 from ..trajectory.walk import Walk
 from .objective import Objective, OverSegments, Segment, Slot
 
 CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
+
+
+@functools.cache  # functions are compared by identity: with others, the same training would be compiled again
+def decaying(learning_rate: float, steps: int) -> optax.Schedule:
+    """A learning rate that decays along a cosine to a hundredth of itself."""
+    return optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01)
+
+
+@functools.cache
+def solved_within(horizon: int) -> Indicator:
+    """The property that a problem is solved within the horizon."""
+    return Indicator("solved", lambda tau: tau <= horizon)
+
+
 """How steps of training descend, unless told otherwise."""
 
 
@@ -182,7 +196,7 @@ def no_steps() -> Tally:
 
 def _differ(x: Any, y: Any) -> Bool[Array, ""]:
     parts = zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True)
-    return reduce(jnp.logical_or, [jnp.any(part != other) for part, other in parts])
+    return functools.reduce(jnp.logical_or, [jnp.any(part != other) for part, other in parts])
 
 
 def _mean(values: Num[Array, " slot"], counts: Bool[Array, " slot"]) -> Scalar:

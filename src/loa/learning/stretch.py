@@ -11,6 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
+from ..problems.waiting import waiting_for
 from ..storage.checkpoint import Checkpoint
 from ..storage.resuming import Pace
 from .learner import Learner, Recipe, Tally, advance, no_steps
@@ -92,11 +93,14 @@ class Saving:
 
 def advanced(fixed: tuple[Recipe, Any, Key[Array, ""]], progress: Progress, until: int, saving: Saving) -> Progress:
     """Train until this step, in pieces; the result does not depend on how long they are."""
-    piece = 8
+    name = type(fixed[0].form).__name__
+    piece, what = 1, f"the compilation and the first steps of training {name}"
     while (left := until - progress.step) > 0:
         started = time.perf_counter()
         steps = np.int32(min(piece, left))
-        learner, tally = jax.block_until_ready(advance(fixed, progress.learner, steps, progress.tally))
+        with waiting_for(what):
+            learner, tally = jax.block_until_ready(advance(fixed, progress.learner, steps, progress.tally))
+        what = f"steps of training {name}"
         progress = progress._replace(learner=learner, tally=tally)
         saving.when_due(progress)
         spent = max(time.perf_counter() - started, 1e-3)

@@ -21,11 +21,11 @@ from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.resuming import forget_evaluations
 from ..trajectory.checks import check_algorithm, check_setting
 from ..trajectory.evaluation import evaluate
-from ..trajectory.functionals import Functional, Indicator, StoppingTime
+from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
 from ..trajectory.progress import printed
 from .checks import Check, History, LossChange, Report
-from .learner import CLIPPED_ADAM, Learner, Recipe, Tally, no_steps
+from .learner import CLIPPED_ADAM, Learner, Recipe, Tally, decaying, no_steps, solved_within
 from .objective import Objective, as_objective
 from .stretch import Progress, Saving, advanced
 
@@ -138,12 +138,12 @@ def train(
         criterion,
         objective,
         optimizer or CLIPPED_ADAM,
-        optax.cosine_decay_schedule(learning_rate, steps, alpha=0.01),
+        decaying(float(learning_rate), steps),
         batch,
         (1.0 / horizon if restart is None else restart) * objective.length,
         averaging,
     )
-    constraint = constraint or Indicator("solved", lambda tau: tau <= horizon)
+    constraint = constraint or solved_within(int(horizon))
     checkpoints = None if checkpoint is None else Path(checkpoint).with_suffix(".checks")
 
     def examine(parameters: Any, step: int, objective: float | None) -> Check:

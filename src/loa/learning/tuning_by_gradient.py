@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Key, Scalar
 from ..algorithms.algorithm import Algorithm
 from ..problems.arguments import check_type
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
+from ..problems.waiting import waiting_for
 from ..trajectory.checks import check_functionals
 from ..trajectory.functionals import End, Functional
 from ..trajectory.kernels import in_precision_of_problems
@@ -69,7 +70,8 @@ def tune_by_gradient(
     slope = jax.jit(jax.value_and_grad(objective))
 
     def value_and_slope(position: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = slope(jnp.asarray(position))
+        with waiting_for(f"the gradient of {functional.name} through {horizon} steps"):
+            value, gradient = jax.block_until_ready(slope(jnp.asarray(position)))
         tried.append((setting_at(intervals, position), float(value)))
         return float(value), np.asarray(gradient, float)
 

@@ -17,6 +17,7 @@ from . import (
     linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
 )
 from .arguments import shown
+from .waiting import waiting_for
 from .warning import warn
 
 OPTIONAL = (
@@ -87,8 +88,10 @@ class ProblemClass(eqx.Module):
             A stack of problems: what `sample` returns, each array with a leading axis of length num_problems.
         """
         check_key(key)
-        problems = _draw(self, key, whole_number("num_problems", num_problems))
-        copies = None if self.finite else coincidences.explained(type(self).__name__, problems)
+        name, number = type(self).__name__, whole_number("num_problems", num_problems)
+        with waiting_for(f"{number} problems of {name} to be drawn"):
+            problems = _draw(self, key, number)
+            copies = None if self.finite else coincidences.explained(name, problems)
         if copies is not None:
             if coincidences.distinct(problems)[0] == 1:
                 raise ValueError(copies)

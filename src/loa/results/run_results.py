@@ -50,9 +50,9 @@ class Results:
             "alone": [certificate.to_dict() for certificate in self.references],
         }
         write_json(directory / CERTIFICATES, certificates)
-        _write_data(directory / PERFORMANCE, self.performance)
+        write_data(directory / PERFORMANCE, self.performance)
         if self.pictures is not None:
-            _write_data(directory / PICTURES, self.pictures)
+            write_data(directory / PICTURES, self.pictures)
         write_json(directory / SUMMARY, self.summary.to_json())
 
     @classmethod
@@ -62,8 +62,8 @@ class Results:
             raise FileNotFoundError(f"{directory} does not hold a finished run: there is no {SUMMARY} in it.")
         summary = _read(directory, SUMMARY, lambda path: RunSummary.from_json(_read_json(path)))
         together, alone = _read(directory, CERTIFICATES, lambda path: _read_certificates(path, summary.confidence))
-        performance = _read(directory, PERFORMANCE, _read_data)
-        pictures = _read(directory, PICTURES, _read_data) if (directory / PICTURES).is_file() else None
+        performance = _read(directory, PERFORMANCE, read_data)
+        pictures = _read(directory, PICTURES, read_data) if (directory / PICTURES).is_file() else None
         results = cls(summary, together, alone, performance, pictures)
         results._check(directory)
         return results
@@ -114,12 +114,14 @@ def _read_certificates(path: Path, confidence: float) -> tuple[dict[str, Certifi
     return together, tuple(Certificate.from_dict(each) for each in content["alone"])
 
 
-def _read_data(path: Path) -> xarray.Dataset:
+def read_data(path: Path) -> xarray.Dataset:
+    """A data set from a file; nothing of it stays open."""
     import xarray
 
     with xarray.open_dataset(io.BytesIO(path.read_bytes()), engine="scipy") as data:
         return data.load()
 
 
-def _write_data(path: Path, data: xarray.Dataset) -> None:
+def write_data(path: Path, data: xarray.Dataset) -> None:
+    """Write a data set to a file, as a whole or not at all."""
     write_whole(path, lambda temporary: data.to_netcdf(temporary, engine="scipy"))

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..certificates.certificate import Certificate
 from ..statistics import measures
-from ..storage.plain_json import decoded, encoded
+from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from ..trajectory.functionals import Functional
 from .choice import NONE, Choice
 from .typed import check_types
@@ -229,7 +229,7 @@ class RunSummary:
         return next((each for each in self.certificates if each.kind == "paper" and _is_mean(each, functional)), None)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values for `summary.json`; what is not finite becomes text."""
+        """Plain values for `summary.json`, with a checksum; what is not finite becomes text."""
         content = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
         content |= {
             "functionals": [dataclasses.asdict(each) for each in self.functionals],
@@ -239,13 +239,17 @@ class RunSummary:
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
         }
-        return encoded(content)
+        content = encoded(content)
+        return {**content, CHECKSUM: digest(content)}
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> RunSummary:
-        """The inverse of `to_json`. What is no summary gets one sentence that says so."""
+        """The inverse of `to_json`. What is no summary, or was edited, gets one sentence that says so."""
         try:
-            summary = cls._from_json(saved)
+            content = dict(saved)
+            if content.pop(CHECKSUM) != digest(content):
+                raise ValueError("it was edited after it was made, so its checksum is wrong")
+            summary = cls._from_json(content)
             check_types(summary)
             return summary
         except (KeyError, TypeError, ValueError, AttributeError) as error:

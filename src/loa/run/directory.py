@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import numpy as np
@@ -14,7 +14,8 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Plan
-from ..results.run_results import SUMMARY
+from ..problems.waiting import waiting_for
+from ..results.run_results import SUMMARY, read_data, write_data
 from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole
 from ..storage.manifest import Manifest
@@ -22,6 +23,9 @@ from ..storage.public_classes import classes_of
 from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from .durations import Durations
 from .identity import differences
+
+if TYPE_CHECKING:
+    import xarray
 
 ORDER, PLAN, STAGES, SECONDS, LOCK = "order.json", "plan.json", "stages", "seconds.json", ".loa-run.lock"
 
@@ -113,6 +117,17 @@ class RunDirectory:
         """A stage that results in arrays by name."""
         return self.kept(stage, ".npz", compute, _write_arrays, _read_arrays)
 
+    def data(self, stage: str, compute: Callable[[], xarray.Dataset]) -> xarray.Dataset:
+        """A stage that results in a data set."""
+        return self.kept(stage, ".nc", compute, lambda data, path: write_data(path, data), read_data)
+
+    def number(self, path: Path, compute: Callable[[], float]) -> float:
+        """A number that takes long to measure, as part of a stage: read if it is known, otherwise computed and kept."""
+        path = path.with_name(f"{path.name}.json")
+        if not path.exists():
+            write_json(path, float(compute()))
+        return json.loads(path.read_text())
+
     def fix(self, plan: Plan) -> None:
         """Write the plan to disk, to be called before any problem is drawn that the plan speaks of.
 
@@ -144,7 +159,7 @@ class RunDirectory:
 
     def _timed(self, stage: str, compute: Callable[[], Any]) -> Any:
         self.console.print(f"{stage} …", style="dim")
-        with self.durations.measured(stage):
+        with self.durations.measured(stage), waiting_for(f"the stage {stage!r}"):
             result = compute()
         self.console.print(f"{stage}: {self.seconds[stage]:.1f} s")
         return result

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -28,6 +30,9 @@ DENSE = 100
 
 TIMING = 60.0
 """About how many seconds are spent on timing the algorithms once more."""
+
+LARGE = 2**14
+"""Numbers in a problem from which on problems are not faster together, and each takes seconds."""
 
 STATISTICS = ("mean", "median", "low", "high")
 
@@ -60,8 +65,8 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
     times = _times(experiment.horizon)
 
     def on_test_problems(algorithm: Algorithm) -> dict[str, Any]:
-        values = _values(experiment, experiment.problem_class, algorithm, problems, place)
-        return values | {"gap": _gap(experiment, algorithm, shown, times)}
+        values = _values(experiment, experiment.problem_class, algorithm, problems, place.evaluations)
+        return values | {"gap": _gap(experiment, algorithm, shown, times, place)}
 
     by_algorithm = {
         name: place.arrays(f"test of {name}", lambda algorithm=algorithm: on_test_problems(algorithm))
@@ -73,7 +78,9 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
         for name, make in experiment.presentation.more_tests.items()
     }
     draw_pictures = experiment.presentation.pictures
-    pictures = None if draw_pictures is None else draw_pictures(experiment, algorithms, shown)
+    pictures = None
+    if draw_pictures is not None:
+        pictures = place.data("pictures", lambda: draw_pictures(experiment, algorithms, shown, place.evaluations))
     families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}
     return Examined(by_algorithm, times, _features(problems), more, pictures, families)
 
@@ -87,12 +94,16 @@ def _timed_again(
     count = max(1, min(enough, experiment.sizes["test"]))
     some = jax.tree.map(lambda leaf: leaf[:count], problems)
 
-    def milliseconds(algorithm: Algorithm) -> float:
-        values = _values(experiment, experiment.problem_class, algorithm, some, place, resumable=False)
-        return values["milliseconds"]
+    def milliseconds(name: str, rounds: Iterator[int]) -> float:
+        attempt = place.file(f"timing of {name}, {next(rounds)}", "")  # for checkpoints that no other attempt finds
+
+        def measure() -> float:
+            return _values(experiment, experiment.problem_class, algorithms[name], some, attempt)["milliseconds"]
+
+        return place.number(attempt, measure)
 
     def timed() -> dict[str, Any]:
-        runs = {name: partial(milliseconds, algorithm) for name, algorithm in algorithms.items()}
+        runs = {name: partial(milliseconds, name, itertools.count(1)) for name in algorithms}
         return {"milliseconds": list(best_in_turn(runs, 1e3 * TIMING / count).values())}
 
     found = place.arrays("timing", timed)["milliseconds"]
@@ -100,9 +111,8 @@ def _timed_again(
 
 
 def _values(
-    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, place: RunDirectory,
-    *, resumable: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, checkpoints: Path
+) -> dict[str, Any]:
     performance = evaluate(
         algorithm,
         problem_class,
@@ -111,7 +121,7 @@ def _values(
         horizon=experiment.horizon,
         key=jax.random.key(0x7E57),
         functionals=experiment.functionals,
-        checkpoints=place.evaluations if resumable else None,
+        checkpoints=checkpoints,
         progress=True,
     )
     milliseconds = 1e3 * performance.seconds / performance.outcome.size
@@ -124,14 +134,17 @@ def _on_others(
     """The deployed algorithm on problems of another class, as many as there are test problems shown."""
     problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.presentation.shown)
     problems = with_optimal_losses(problem_class, problems)
-    return _values(experiment, problem_class, algorithm, problems, place)
+    return _values(experiment, problem_class, algorithm, problems, place.evaluations)
 
 
-def _gap(experiment: Experiment, algorithm: Algorithm, problems: Any, times: np.ndarray) -> np.ndarray:
-    """Mean, median and the band that holds 95 % of the problems, by (time, statistic)."""
+def _gap(
+    experiment: Experiment, algorithm: Algorithm, problems: Any, times: np.ndarray, place: RunDirectory
+) -> np.ndarray:
+    """Mean, median and the band that holds 95% of the problems, by (time, statistic)."""
+    numbers = sum(leaf[0].size for leaf in jax.tree.leaves(problems))
     gap = evolution(
         algorithm, experiment.problem_class, problems, gap=experiment.task.gap, horizon=experiment.horizon,
-        key=jax.random.key(0x7E57),
+        key=jax.random.key(0x7E57), batch=32 if numbers <= LARGE else 1, checkpoints=place.evaluations,
     )[:, times]  # fmt: skip
     gap = np.where(np.isfinite(gap), gap, np.inf)
     with np.errstate(invalid="ignore"):

@@ -14,6 +14,7 @@ from rich.console import Console
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment, Lesson
 from ..problems.role import Role
+from ..problems.waiting import waiting_for
 from ..statistics.measures import cvar, mean, quantile
 from ..statistics.timing import best_in_turn
 from ..storage.claim import claimed
@@ -24,8 +25,8 @@ from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import OracleCalls, StoppingTime
 from .durations import Durations
 
-TIMING = 30.0
-"""About how many seconds are spent on timing the algorithms in turn."""
+TIMING = 8.0
+"""The largest number of seconds for timing the algorithms in turn; a training that is killed repeats no more."""
 
 FIRST = 5
 """The stopping times on this many test problems are noted, so that anyone can check them."""
@@ -72,7 +73,7 @@ def _learned(lesson: Lesson, how: str) -> tuple[Algorithm, float]:
         durations = Durations(lesson.seconds or Path(folder) / "seconds", lambda: lesson.interrupted)
         if lesson.interrupted:
             durations.read()
-        with durations.measured("learn"):
+        with durations.measured("learn"), waiting_for(f"the recipe {how!r} of {lesson.experiment.name}"):
             algorithm = _rounded(learn(lesson))
     return algorithm, durations.finished["learn"]
 

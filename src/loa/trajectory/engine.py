@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from ..problems.waiting import waiting_for
 from ..storage.resuming import EvaluationCheckpoint, Evaluations
 from .job import Job, Outcome, Slot, where
 
@@ -72,10 +73,11 @@ def run(
         progress, seconds = found
         width = progress.slots.item.shape[0]
     progress = _compiled(loop, job, progress, patience)
-    budget = 16
+    budget = 1
     while True:
         started = time.perf_counter()
-        progress = jax.block_until_ready(loop(job, progress, np.int32(budget), patience))
+        with waiting_for(f"steps of {_described(job)}, {width} at a time"):
+            progress = jax.block_until_ready(loop(job, progress, np.int32(budget), patience))
         spent = time.perf_counter() - started
         seconds += spent
         begun, active = int(progress.next), np.asarray(progress.slots.active)
@@ -88,13 +90,18 @@ def run(
         if begun == job.size and progress.idle > patience and _roomy(active.sum(), width):
             width = 1 << (int(active.sum()) - 1).bit_length()
             progress = _compiled(loop, job, _narrow(progress, active, width), patience)
-        shorter = SECONDS_PER_CALL / (2 * spent)
-        budget = int(min(budget * min(max(shorter, 1.0), 8.0), 2**30))
+        else:  # the duration of a call that ended early, to change the width, would say nothing about the budget
+            budget = int(min(max(budget * min(SECONDS_PER_CALL / spent, 8.0), 1), 2**30))
 
 
 def _compiled(loop: Callable[..., Progress], job: Job, progress: Progress, patience: Any) -> Progress:
     """The same progress, after compiling the loop for this number of slots by running it for zero steps."""
-    return jax.block_until_ready(loop(job, progress, np.int32(0), patience))
+    with waiting_for(f"the compilation of {_described(job)}"):
+        return jax.block_until_ready(loop(job, progress, np.int32(0), patience))
+
+
+def _described(job: Job) -> str:
+    return f"{type(job.algorithms).__name__} on problems of {type(job.problem_class).__name__}"
 
 
 def _nothing_yet(job: Job, width: int) -> Progress:

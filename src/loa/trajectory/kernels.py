@@ -7,7 +7,7 @@ distribution of whole trajectories, is sampled by `trajectories`. All of them go
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -21,6 +21,8 @@ from ..problems.arguments import check_type
 from ..problems.gaps import Gap
 from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
 from ..problems.vector_points import dtype_of
+from ..storage.resuming import Evaluations, as_evaluations
+from .pieces import in_pieces
 from .walk import Moment, Walk, step_key, trajectory_key
 
 
@@ -102,26 +104,27 @@ def evolution(
     horizon: int,
     key: Key[Array, ""],
     batch: int = 32,
+    checkpoints: Evaluations | Path | str | None = None,
 ) -> Float[np.ndarray, "problem time"]:
     r"""Compute an optimality gap at every time of every trajectory, without holding the trajectories in memory.
 
     With the same key these are the trajectories that `loa.evaluate` sees. They continue to the horizon whether the
-    problem is solved or not.
+    problem is solved or not. `checkpoints` is a directory, as in `loa.evaluate`.
 
     Returns:
         \(v(x^{(t)}, \theta_n)\) for t = 0 … horizon.
     """
     check_key(key)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
-    return np.asarray(_evolution(algorithm, problem_class, problems, gap, horizon, key, batch))
+    return np.asarray(_each(_Gaps(gap, horizon), algorithm, problem_class, problems, key, batch, checkpoints))
 
 
-@eqx.filter_jit
-def _evolution(algorithm, problem_class, problems, gap, horizon, key, batch) -> Array:
-    def one(walk: Walk, own_key: Key[Array, ""]) -> Array:
-        return walk.along(own_key, horizon, lambda record: record.gap(gap))
+class _Gaps(NamedTuple):
+    gap: Gap
+    steps: int
 
-    return _each(one, algorithm, problem_class, problems, key, batch)
+    def of(self, walk: Walk, key: Key[Array, ""]) -> Array:
+        return walk.along(key, self.steps, lambda record: record.gap(self.gap))
 
 
 def iterates_after(
@@ -132,10 +135,12 @@ def iterates_after(
     steps: int,
     key: Key[Array, ""],
     batch: int = 32,
+    checkpoints: Evaluations | Path | str | None = None,
 ) -> Any:
     r"""Compute where an algorithm gets in a number of steps, without holding the trajectories in memory.
 
-    With the same key these are points of the trajectories that `loa.evaluate` sees.
+    With the same key these are points of the trajectories that `loa.evaluate` sees. `checkpoints` is a directory, as in
+    `loa.evaluate`.
 
     Returns:
         \(x^{(t)}\) for t = `steps`, stacked along the axis of the problems; for 0 steps, the starting points.
@@ -145,26 +150,51 @@ def iterates_after(
     steps = whole_number("steps", steps, least=0)
     count_problems(problems)
     algorithm = in_precision_of_problems(algorithm, problem_class, problems)
-    return _iterates_after(algorithm, problem_class, problems, steps, key, batch)
+    return _each(_Iterates(steps), algorithm, problem_class, problems, key, batch, checkpoints)
 
 
-@eqx.filter_jit
-def _iterates_after(algorithm, problem_class, problems, steps, key, batch) -> Any:
-    def one(walk: Walk, own_key: Key[Array, ""]) -> Any:
-        return walk.record(walk.after(walk.begin(own_key), steps, own_key)).iterate
+class _Iterates(NamedTuple):
+    steps: int
 
-    return _each(one, algorithm, problem_class, problems, key, batch)
+    def of(self, walk: Walk, key: Key[Array, ""]) -> Any:
+        return walk.record(walk.after(walk.begin(key), self.steps, key)).iterate
 
 
-def _each(one: Callable[[Walk, Any], Any], algorithm, problem_class, problems, key, batch: int) -> Any:
-    """A function of the walk and of its key, for each problem; a batch of them is computed together."""
-
-    def of(sample: tuple[Int[Array, ""], Any]) -> Any:
-        index, problem = sample
-        return one(Walk(algorithm, problem_class, problem).knowing(), trajectory_key(key, index))
-
+def _each(
+    quantity: _Gaps | _Iterates,
+    algorithm: Algorithm,
+    problem_class: ProblemClass,
+    problems: Any,
+    key: Key[Array, ""],
+    batch: int,
+    checkpoints: Evaluations | Path | str | None,
+) -> Any:
+    """A quantity of the trajectory on each problem; a batch of them is computed together."""
     count = count_problems(problems)
-    return jax.lax.map(of, (jnp.arange(count), problems), batch_size=min(batch, count))
+    fixed = (quantity, algorithm, problem_class, jax.tree.map(jnp.asarray, problems), key, min(batch, count))
+    form = eqx.filter_eval_shape(_of_batch, fixed, jnp.zeros((), jnp.int32))[1]
+    rows = jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape[1:]), leaf.dtype), form)
+    return in_pieces(
+        _write_batch, fixed, rows, -(-count // min(batch, count)), checkpoints=as_evaluations(checkpoints),
+        what=f"{quantity.steps} steps of {type(algorithm).__name__} on {type(problem_class).__name__}",
+    )  # fmt: skip
+
+
+def _write_batch(fixed: Any, number: Int[Array, ""], rows: Any) -> Any:
+    indices, values = _of_batch(fixed, number)
+    return jax.tree.map(lambda leaf, new: leaf.at[indices].set(new), rows, values)
+
+
+def _of_batch(fixed: Any, number: Int[Array, ""]) -> tuple[Int[Array, " batch"], Any]:
+    """The indices of a batch of problems and the quantity on each; the last batch may repeat the last problem."""
+    quantity, algorithm, problem_class, problems, key, batch = fixed
+    indices = jnp.minimum(number * batch + jnp.arange(batch), count_problems(problems) - 1)
+
+    def one(index: Int[Array, ""]) -> Any:
+        problem = jax.tree.map(lambda leaf: leaf[index], problems)
+        return quantity.of(Walk(algorithm, problem_class, problem).knowing(), trajectory_key(key, index))
+
+    return indices, jax.vmap(one)(indices)
 
 
 class Trajectories(NamedTuple):

@@ -26,6 +26,7 @@ from ..problems.arguments import check_type
 from ..problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import dtype_of
+from ..problems.waiting import waiting_for
 from ..storage.cache import Cache, user_cache
 from ..storage.checkpoint import recognizable
 from .job import where
@@ -164,8 +165,9 @@ def _remembered(
 
 
 def _computed(problem_class: ComputedOptimum, batch: Any) -> OptimalLosses:
-    _, loss, error = _solve(problem_class, batch)
-    return OptimalLosses(np.asarray(loss), np.asarray(error))
+    with waiting_for(f"optimal losses of {type(problem_class).__name__}, {BATCH} at a time"):
+        _, loss, error = _solve(problem_class, batch)
+        return OptimalLosses(np.asarray(loss), np.asarray(error))
 
 
 @eqx.filter_jit

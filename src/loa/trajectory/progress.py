@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
+from ..problems.waiting import duration
+
 LINE_EVERY = 120.0
 """Seconds between two lines in a log, for work that is only counted."""
 
@@ -42,7 +44,7 @@ def printed(progress: bool | Callable[[Any], None], what: str, steps: int) -> It
         def report(look: Look) -> None:
             left = look.seconds * (steps - look.step) / max(look.step, 1)
             bar.update(task, completed=look.step)
-            bar.console.print(f"{what}: {look}  {_duration(left)} left")
+            bar.console.print(f"{what}: {look}  {duration(left)} left")
 
         yield report
 
@@ -72,10 +74,6 @@ def counted(show: bool, what: str, totals: Sequence[int]) -> Iterator[Callable[[
             if now >= due and not console.is_terminal:
                 due = now + LINE_EVERY
                 left = (now - started) * (sum(totals) - sum(counts)) / max(sum(counts) - sum(first.values()), 1)
-                console.print(f"{what}: {sum(counts)} of {sum(totals)}  {_duration(left)} left")
+                console.print(f"{what}: {sum(counts)} of {sum(totals)}  {duration(left)} left")
 
         yield report
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
