@@ -123,7 +123,7 @@ def tune(
     True
     """
     intervals = checked_space(space)
-    checksetting_at(problem_class, criterion, horizon, key)
+    check_setting(problem_class, criterion, horizon, key)
     count_problems(problems)
     check_callable("measure", measure, "a function of values such as loa.measures.mean")
     whole_number("replicates", replicates)
