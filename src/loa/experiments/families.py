@@ -36,7 +36,7 @@ from .recipes import tuned
 from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
 
 TRAINING = 64
-"""Problems of the last round of a race, at full effort twice that."""
+"""Problems that a race is run on, at full effort."""
 
 LARGEST_HESSIAN = 150
 """Coordinates up to which a Hessian in every step is tried."""
@@ -63,7 +63,7 @@ def learn(lesson: Lesson) -> Algorithm:
     classical = [Family.classical(name, each) for name, each in experiment.baselines.items()]
     race = Race(
         problem_class,
-        training=lesson.problems(lesson.times(2 * TRAINING), optimal_losses=True),
+        training=lesson.problems(lesson.times(TRAINING), optimal_losses=True),
         validation=experiment.draw(Role.validation, lesson.seed, optimal_losses=True),
         criterion=experiment.criterion,
         horizon=experiment.horizon,

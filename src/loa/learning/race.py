@@ -2,7 +2,7 @@
 
 The rule, in three rounds on training problems and a final on validation problems:
 
-1. Every family tries a few settings on a quarter of the problems. The better half stays.
+1. Every family tries a few settings on half of the problems. The better half stays.
 2. Those that stay try more settings on all problems. The best three stay.
 3. Those that stay try more settings still.
 
@@ -32,7 +32,7 @@ from ..trajectory.functionals import Functional
 from .cost import Cost
 from .tuning import Space, search
 
-ROUNDS = ((8, 1, 0.25), (12, 2, 1.0), (12, 4, 1.0))
+ROUNDS = ((8, 1, 0.5), (10, 2, 1.0), (10, 3, 1.0))
 """In each round, how many settings a family tries at a time, how often, and on which share of the problems."""
 
 LAST = 3
@@ -41,8 +41,8 @@ LAST = 3
 TIMING = 12.0
 """About how many seconds the final spends on timing, where time is what counts."""
 
-SLACK, SHORTEST = 3.0, 50
-"""Later rounds cut off runs at this multiple of the longest run of the best family so far, but not before 50 steps."""
+SLACK, SHORTEST = 2.0, 40
+"""Later rounds cut off runs at this multiple of what 95% of the runs of the best family so far took, or at 40 steps."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Standing:
     problems: int
     round: int
     longest: float = math.inf
-    """The most steps that a run of the best setting took."""
+    """What 95% of the runs of the best setting took, in steps."""
 
     @property
     def algorithm(self) -> Algorithm:
@@ -140,8 +140,8 @@ class Race:
 
         def costs(made: list[Algorithm]) -> list[float]:
             performance = self._evaluated(stack(made), problems=problems, horizon=horizon)
-            found, longest = self._costs(performance), performance["stopping_time"].max(axis=(1, 2))
-            seen.extend(zip(found, longest.tolist(), strict=True))
+            found, times = self._costs(performance), performance["stopping_time"]
+            seen.extend(zip(found, np.quantile(times, 0.95, axis=(1, 2)).tolist(), strict=True))
             return found
 
         try:
