@@ -31,6 +31,7 @@ from ..learning import first_step
 from ..learning.race import Family, Race
 from ..learning.tuning import Interval
 from ..problems.role import Role
+from ..storage.plain_json import encoded
 from .experiment import Lesson
 from .recipes import tuned
 from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
@@ -75,7 +76,7 @@ def learn(lesson: Lesson) -> Algorithm:
         report=print if lesson.progress else lambda line: None,
     )
     standings = race.run([*classical, *families])
-    lesson.facts["race"] = [each.to_dict() for each in standings]
+    lesson.facts["race"] = encoded([each.to_dict() for each in standings])
     return standings[0].algorithm
 
 

@@ -262,7 +262,7 @@ class RunSummary:
         content |= {
             "functionals": tuple(FunctionalSummary(**each) for each in content["functionals"]),
             "learned": AlgorithmSummary.from_json(content["learned"]),
-            "choice": Choice.from_json(content["choice"]),
+            "choice": Choice.from_json(decoded(content["choice"])) if "choice" in content else NONE,
             "baselines": {name: AlgorithmSummary.from_json(each) for name, each in content["baselines"].items()},
             "certificates": tuple(CertificateSummary(**each) for each in content["certificates"]),
             "more_tests": {name: AlgorithmSummary.from_json(each) for name, each in content["more_tests"].items()},

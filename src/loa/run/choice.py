@@ -14,6 +14,7 @@ from ..learning.cost import Cost
 from ..learning.race import Race
 from ..problems.role import Role
 from ..results.choice import Choice, Entrant
+from ..storage.plain_json import decoded
 from .directory import RunDirectory
 
 LEARNED = "learned"
@@ -52,5 +53,5 @@ def chosen(
     found = np.asarray(place.arrays("choice", judge)["costs"], float)
     costs = {name: float(each) for name, each in zip(algorithms, found, strict=True)}
     winner = min(costs, key=lambda name: (np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
-    entrants = tuple(Entrant(**each) for each in facts.get("race", ()))
+    entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
     return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants)
