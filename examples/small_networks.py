@@ -11,8 +11,6 @@ POINTS, HIDDEN = 20, 8
 class SmallNetworks(loa.ProblemClass):
     """Least squares with weight decay over all 20 points. The unknowns are a dictionary of arrays."""
 
-    # `loa run` still refuses a point that is a dictionary; delete this comment when it no longer does.
-
     def sample(self, key):
         place, size, phase, noise = jax.random.split(key, 4)
         inputs = jnp.sort(jax.random.uniform(place, (POINTS,), minval=-2.0, maxval=2.0))
