@@ -19,7 +19,7 @@ from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..problems.warning import warn
 from ..statistics import measures
 from ..storage.resuming import as_evaluations
-from ..trajectory.checks import check_algorithm, check_functionals
+from ..trajectory.checks import check_algorithm, check_functionals, check_setting
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.progress import printed
