@@ -431,7 +431,12 @@ def test_average_curvature_is_the_mean_hessian_of_the_smooth_part():
 
 def test_oracle_calls_of_a_step():
     ones, images, lasso = DiagonalCurvature(np.ones(351)), small_images(12, 9)[0], small_lasso()[0]
-    none, value, both, one_batch = Calls(0, 0, 0, 0), Calls(1, 0, 0, 0), Calls(1, 1, 0, 0), Calls(0, 0, 0, 1)
+    none, value, both, one_batch = (
+        Calls(0, 0, 0, 0, 0),
+        Calls(1, 0, 0, 0, 0),
+        Calls(1, 1, 0, 0, 0),
+        Calls(0, 0, 0, 1, 0),
+    )
 
     def count(make, parameters, problem_class):
         algorithm, problem = make(*parameters) if parameters else make(key=KEY), problem_class.sample(KEY)
@@ -444,13 +449,13 @@ def test_oracle_calls_of_a_step():
         (learned.LearnedQuadratics, (), Quadratics(dimension=4), value, both),
         (learned.LearnedImages, (), images, value, both),
         (learned.CompactImages, (), images, value, both),
-        (learned.LearnedLasso, (), lasso, value, Calls(1, 1, 2, 0)),
+        (learned.LearnedLasso, (), lasso, value, Calls(1, 1, 2, 0, 0)),
         (learned.LearnedNetworkTraining, (), NetworkTraining(), value, both),
         (learned.LearnedStochasticTraining, (), StochasticNetworkTraining(), none, one_batch),
         (LearnedQuasiNewton, (ones, 0.0, 0.0, 1.0), NetworkTraining(), none, both),
-        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 1, 0)),
-        (partial(LearnedProximalNewton, sweeps=3), (np.eye(9), *[0.0] * 5), lasso, none, Calls(0, 1, 4, 0)),
-        (learned.LearnedSpectralQuasiNewton, (0.0, 0.0), images, none, Calls(0, 1, 0, 0)),
+        (LearnedProximalNewton, (np.eye(9), -3.0, 0.0, 1.0, 1.0, -1.0), lasso, none, Calls(0, 1, 1, 0, 0)),
+        (partial(LearnedProximalNewton, sweeps=3), (np.eye(9), *[0.0] * 5), lasso, none, Calls(0, 1, 4, 0, 0)),
+        (learned.LearnedSpectralQuasiNewton, (0.0, 0.0), images, none, Calls(0, 1, 0, 0, 0)),
         (learned.LearnedStochasticNewton, (ones, *[0.0] * 8), StochasticNetworkTraining(), none, one_batch),
     ):
         counted = jax.jit(partial(count, make, parameters, problem_class))()  # the counters alone are compiled

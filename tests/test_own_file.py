@@ -98,7 +98,7 @@ THE_FILE = {
     "two classes": (f"{BOWLS}\nclass More(Bowls):\n    pass\n", "found: Bowls, More"),
     "not a subclass": (BOWLS.replace("(loa.ProblemClass)", ""), "found: none"),
     "missing module": ("import loa\nimport nowhere_at_all  # here\n", "No module named 'nowhere_at_all' (install"),
-    "missing name": ("from loa import Newton  # here\n", "ImportError: cannot import name 'Newton'"),
+    "missing name": ("from loa import Newtons  # here\n", "ImportError: cannot import name 'Newtons'"),
     "syntax": ("import loa\n\nx = (  # here\n", "SyntaxError: '(' was never closed (correct the syntax)"),
     "indentation": ("import loa\nif True:\nx = 1  # here\n", "IndentationError: expected an indented block"),
     "raises": ("import loa\n\n1 / 0  # here\n", "ZeroDivisionError: division by zero"),

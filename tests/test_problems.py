@@ -61,7 +61,9 @@ def test_oracle_counts_each_kind():
     oracle.gradient(x)
     oracle.prox(x, 0.1)
     oracle.stochastic_gradient(x, KEY)
-    assert tuple(map(int, oracle.calls)) == (2, 2, 1, 1)
+    oracle.hessian_product(x, x)
+    oracle.hessian(x)
+    assert tuple(map(int, oracle.calls)) == (2, 2, 1, 1, 5)
 
 
 def test_oracle_counts_inside_loops_and_branches():
@@ -165,6 +167,15 @@ class Everything(Bowls):
     def value_and_gradient(self, x, problem):
         return self.loss(x, problem), self.gradient(x, problem)
 
+    def hessian_product(self, x, direction, problem):
+        return problem * direction
+
+    def hessian(self, x, problem):
+        return jnp.diag(problem)
+
+    def residuals(self, x, problem):
+        return jnp.sqrt(problem) * x
+
     def prox(self, x, step_size, problem):
         return x + step_size
 
@@ -203,7 +214,7 @@ def test_a_method_may_be_a_field_that_is_absent():
     assert Given(prox=lambda x, step_size, problem: x).has("prox")
 
 
-@pytest.mark.parametrize("name", ["loss", "hessian", "_missing"])
+@pytest.mark.parametrize("name", ["loss", "curvature", "_missing"])
 def test_what_is_not_an_optional_method_is_refused(name):
     with pytest.raises(
         ValueError, match=f"'{name}' is not an optional method of a problem class; these are gradient, "

@@ -83,12 +83,9 @@ def run(
         from rich.console import Console
 
         from .experiments.own_file import blamed_on
-        from .learning.cost import Cost
         from .run import Order
 
-        cost = Cost.parse(minimize)
-        setting.check(cost)
-        order = Order(setting.at(preset), preset, seed, _command(), how, own, cost)
+        order = Order(setting.at(preset), preset, seed, _command(), how, own, setting.cost(minimize))
         with _writing_to(directory), nullcontext() if own is None else blamed_on(own):
             _run(order, directory, resume, overwrite, Console(highlight=False, soft_wrap=True))
 

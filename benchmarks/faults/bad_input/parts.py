@@ -77,12 +77,12 @@ def problem_rows() -> Iterator[Row]:
     )
     yield from each("FromInstances loss", lambda v: loa.FromInstances(np.ones(2), v, 0.0), (3, None, "loss"))
     yield from each(
-        "FromInstances start", lambda v: loa.FromInstances(np.ones(2), loss, v), ("a", None, [1j], object(), {"x": 1.0})
+        "FromInstances start", lambda v: loa.FromInstances(np.ones(2), loss, v), ("a", None, [1j], object(), {"x": "a"})
     )
     yield from each("FromFunctions sample", lambda v: loa.FromFunctions(v, loss, 0.0), (3, None, "sample"))
     yield from each("FromFunctions loss", lambda v: loa.FromFunctions(jax.random.uniform, v, 0.0), (3, None))
     yield from each("FromFunctions start", lambda v: loa.FromFunctions(jax.random.uniform, loss, v), ("a", None, [1j]))
-    yield from each("has method", things()["example"].has, ("hessian", None, 3), "optional method")
+    yield from each("has method", things()["example"].has, ("curvature", None, 3), "optional method")
     yield from each(
         "optimal_losses problem_class",
         lambda v: loa.optimal_losses(v, things()["problems"]),

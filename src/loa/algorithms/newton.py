@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..problems.arguments import parameter
@@ -35,8 +36,8 @@ class Newton(Algorithm):
     \]
 
     where x is the best of the points so far and H the Hessian there. The damping μ shrinks by a factor when a point is
-    better than those before, and grows when it is not; the next point is then closer. A step takes one value, one
-    gradient and one Hessian, and solves d linear equations.
+    better than those before, and grows when it is not, or when \(H + \mu s I\) is not positive definite, so that the
+    next point is closer. A step takes one value, one gradient and one Hessian, and solves d linear equations.
 
     Arguments:
         log_damping: the logarithm of the first μ.
@@ -44,9 +45,9 @@ class Newton(Algorithm):
         log_grow: the logarithm of the factor by which μ grows.
 
     >>> import jax, loa
-    >>> rosenbrock = loa.problems.Rosenbrock()
+    >>> rosenbrock = loa.problems.Rosenbrock(dimension=2)
     >>> problems = rosenbrock.draw(jax.random.key(0), 3)
-    >>> losses = loa.trajectories(Newton(), rosenbrock, problems, horizon=50, key=jax.random.key(1)).losses
+    >>> losses = loa.trajectories(Newton(), rosenbrock, problems, horizon=100, key=jax.random.key(1)).losses
     >>> bool((losses.min(axis=-1) < 1e-6).all())
     True
     """
@@ -71,9 +72,11 @@ class Newton(Algorithm):
         change = jnp.where(better, self.log_shrink, self.log_grow)
         log_damping = jnp.clip(state.log_damping + change, -30.0, 30.0)
         damping = jnp.exp(log_damping) * positive_mean(jnp.diagonal(curvature))
-        matrix = curvature + damping * jnp.eye(best.size, dtype=best.dtype)
-        move = jnp.linalg.solve(matrix, gradient.ravel()).reshape(best.shape)
-        return Model(best - move, best, loss, gradient, curvature, log_damping)
+        factor = jnp.linalg.cholesky(curvature + damping * jnp.eye(best.size, dtype=best.dtype))
+        definite = jnp.all(jnp.isfinite(factor))
+        move = cho_solve((jnp.where(definite, factor, 1.0), True), gradient.ravel()).reshape(best.shape)
+        log_damping = jnp.where(definite, log_damping, log_damping + self.log_grow - self.log_shrink)
+        return Model(jnp.where(definite, best - move, best), best, loss, gradient, curvature, log_damping)
 
     def look(self, oracle: Oracle, x: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...], Float[Array, "d d"]]:
         """Loss, gradient and curvature at a point."""

@@ -216,14 +216,16 @@ class Experiment:
         presentation = dataclasses.replace(self.presentation, shown=shown)
         return dataclasses.replace(self, recipe=self.recipe.at(chosen), presentation=presentation)
 
-    def check(self, cost: Cost) -> None:
-        """Refuse a cost that is of no functional that is measured."""
+    def cost(self, words: str) -> Cost:
+        """The cost that words such as "steps" stand for, refused if it is of no functional that is measured."""
+        cost = Cost.parse(words)
         names = [each.name for each in self.task.functionals]
         if not cost.by_clock and cost.functional not in names:
             raise ValueError(
                 f"{self.name} does not measure {cost.functional!r}, so it cannot be minimized; it measures "
                 f"{', '.join(names)}."
             )
+        return cost
 
     def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""

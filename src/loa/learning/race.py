@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, stack
@@ -65,7 +66,7 @@ class Family:
 
     @staticmethod
     def classical(name: str, algorithm: Algorithm) -> Family:
-        """A classical method as it is."""
+        """A classical method, unchanged."""
         return Family(name, "classical", lambda: algorithm)
 
 

@@ -123,7 +123,10 @@ class ProblemClass(eqx.Module):
         return rows.reshape(x.size, x.size)
 
     def residuals(self, x: Any, problem: Any) -> Float[Array, " m"]:
-        r"""A vector r whose half squared norm is the smooth part of the loss, \(\frac12 \|r(x, \theta)\|^2\)."""
+        r"""The residuals of a least-squares problem: half their squared norm is the smooth part of the loss.
+
+        That is, \(h(x, \theta) = \frac12 \|r(x, \theta)\|^2\).
+        """
         raise self._missing("residuals", "residuals(self, x, problem)")
 
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:

@@ -26,7 +26,7 @@ def classes_in(module: ModuleType) -> tuple[type[eqx.Module], ...]:
 
     >>> import loa
     >>> [each.__name__ for each in classes_in(loa.algorithms)][:3]
-    ['Adam', 'Stack', 'BarzilaiBorwein']
+    ['Adam', 'ADMM', 'Stack']
     """
     return tuple(each for each in vars(module).values() if _is_module(each) and not inspect.isabstract(each))
 
