@@ -431,12 +431,8 @@ def test_average_curvature_is_the_mean_hessian_of_the_smooth_part():
 
 def test_oracle_calls_of_a_step():
     ones, images, lasso = DiagonalCurvature(np.ones(351)), small_images(12, 9)[0], small_lasso()[0]
-    none, value, both, one_batch = (
-        Calls(0, 0, 0, 0, 0),
-        Calls(1, 0, 0, 0, 0),
-        Calls(1, 1, 0, 0, 0),
-        Calls(0, 0, 0, 1, 0),
-    )
+    none, value, both = Calls(0, 0, 0, 0, 0), Calls(1, 0, 0, 0, 0), Calls(1, 1, 0, 0, 0)
+    one_batch = Calls(0, 0, 0, 1, 0)
 
     def count(make, parameters, problem_class):
         algorithm, problem = make(*parameters) if parameters else make(key=KEY), problem_class.sample(KEY)

@@ -83,6 +83,11 @@ class Standing:
     """What 95% of the runs of the best setting took, in steps."""
 
     @property
+    def failed(self) -> bool:
+        """Whether the family could not be run on this class."""
+        return math.isinf(self.longest)
+
+    @property
     def algorithm(self) -> Algorithm:
         return self.family.make(**self.setting)
 
@@ -127,7 +132,11 @@ class Race:
                 horizon = self._cut([*classical, *ran])
             room = max(LAST, math.ceil(len(ran) / 2)) if number == 0 else LAST
             racing, out = ran[:room], ran[room:] + out
-        racing, out = racing + classical[:1], out + classical[1:]
+        failed = [each for each in racing if each.failed]
+        racing = [each for each in racing if not each.failed] + classical[:1]
+        out = out + failed + classical[1:]
+        if not racing:
+            raise ValueError("no algorithm works on these problems, so there is nothing to choose from.")
         final = sorted(self._final(racing), key=_order)
         self.report("final: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in final))
         return final + out

@@ -114,6 +114,7 @@ def tune(
     Returns:
         `Tuned`: the best algorithm, its parameters, and all settings that were tried.
 
+    >>> import jax
     >>> from loa import GradientDescent, distance_below
     >>> from loa.problems import RunningExample
     >>> example = RunningExample()

@@ -23,9 +23,11 @@ def smoothness_once(problem_class: ProblemClass, problem: Any, smoothness: Scala
     """
     if not problem_class.has("smoothness"):
         return problem_class
-    return KnownSmoothness(
-        problem_class, problem, problem_class.smoothness(problem) if smoothness is None else smoothness
-    )
+    try:
+        known = problem_class.smoothness(problem) if smoothness is None else smoothness
+    except Exception:  # whatever is wrong with it is raised again when somebody asks for it
+        return problem_class
+    return KnownSmoothness(problem_class, problem, known)
 
 
 class KnownSmoothness(Wrapped):
