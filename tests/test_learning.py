@@ -357,8 +357,15 @@ def test_parameters_that_are_not_free_are_common_to_the_support():
     one = loa.evaluate(found.stack[3], quadratics, quadratics.draw(KEY, 5), **setting)
     all_of_them = loa.evaluate(found.stack, quadratics, quadratics.draw(KEY, 5), **setting)
     np.testing.assert_array_equal(one["stopping_time"], all_of_them["stopping_time"][3])
-    with pytest.raises(ValueError, match="free to vary"):
-        langevin_support(algorithm, quadratics, quadratics.draw(KEY, 5), free=lambda leaf: False, **setting)
+
+
+def test_an_algorithm_that_nothing_is_free_in_is_its_own_support():
+    quadratics = loa.problems.Quadratics(dimension=3)
+    setting = dict(criterion=loa.loss_below(1e-3), horizon=50, key=KEY)
+    found = langevin_support(loa.ConjugateGradient(), quadratics, quadratics.draw(KEY, 5), **setting)
+    assert len(found.stack) == 1
+    assert found.stack[0] == loa.ConjugateGradient()
+    assert found.performance["stopping_time"].shape == (1, 5, 1)
 
 
 def test_a_constraint_that_no_neighbour_satisfies_is_an_error(trained):

@@ -103,11 +103,23 @@ def finished(watched):
 def test_a_network_goes_through_a_run_as_a_whole(tmp_path):
     """Nothing in it is a single number, so that all of its weights vary in the prior, a little."""
     networks = {"loa": learn, "paper": lambda lesson: loa.architectures.LearnedQuadratics(key=lesson.key)}
-    order = Order(small(networks), "paper", how="paper")
+    order = Order(small(networks, baselines={}), "paper", how="paper")
     carry_out(order, tmp_path, QUIET)
     first, last = (WeightedPrior.load(tmp_path / f"prior{SUFFIX}").stack[place] for place in (0, -1))
     weights = [np.asarray(network.direction.weights[0]) for network in (first, last)]
     assert 1e-5 < np.abs(weights[0] - weights[1]).mean() < 0.1
+
+
+def test_a_classical_method_that_is_better_is_deployed_and_the_report_says_so(tmp_path):
+    slow = {"loa": lambda lesson: loa.HeavyBall(1e-6, 0.0)}
+    order = Order(small(slow, baselines={"CG": loa.ConjugateGradient()}), "quick")
+    summary = carry_out(order, tmp_path, QUIET).summary
+    assert (summary.choice.chosen, summary.algorithm, summary.candidates) == ("CG", "ConjugateGradient", 1)
+    assert summary.learned.functionals["stopping_time"] == summary.baselines["CG"].functionals["stopping_time"]
+    assert isinstance(loa.load(tmp_path / f"algorithm{SUFFIX}"), loa.ConjugateGradient)
+    report = (tmp_path / "report.html").read_text()
+    lead = report[report.index('class="lead"') :]
+    assert lead.startswith('class="lead">Nothing that was learned beats CG in steps on')
 
 
 def test_a_run_leaves_everything_and_nothing_else(finished):
@@ -213,7 +225,7 @@ def test_every_certificate_carries_the_fingerprint_of_the_plan_on_disk(finished)
 
 def test_a_plan_that_was_changed_by_hand_is_refused(tmp_path, monkeypatch):
     order = Order(small(), "paper", seed=1)
-    interrupted(order, tmp_path, monkeypatch, "posterior_on")
+    interrupted(order, tmp_path, monkeypatch, "mode")
     path = tmp_path / "plan.json"
     fixed = path.read_text()
     for changed in (fixed.replace('"cap": 100.0', '"cap": 90.0'), "no JSON"):
