@@ -137,7 +137,8 @@ class Plan:
         typical = float(np.exp(np.sum(weights * np.log(np.where(weights > 0, weights, 1.0)))))
         delta = failure_probability(self.confidence) / (len(self.goals) + len(self.posterior_goals))
         share = held_out / (posterior + held_out)
-        if share == 1 or (share > 0 and held_out_is_better(share, typical, delta)):
+        alone = typical == 1.0  # Occam costs nothing where there is only one candidate
+        if share == 1 or (share > 0 and not alone and held_out_is_better(share, typical, delta)):
             return dataclasses.replace(self, deployed_on="held-out")
         others = {role: size for role, size in self.sizes.items() if role not in ("posterior", "held-out")}
         return dataclasses.replace(self, deployed_on="posterior", sizes={**others, "posterior": posterior + held_out})

@@ -79,7 +79,7 @@ def fits(value: Any, hint: Any) -> bool:
 def _check_candidates(stack: Stack) -> None:
     leaves = [leaf for leaf in jax.tree.leaves(stack.algorithms) if eqx.is_array(leaf)]
     sizes = {leaf.shape[0] if leaf.ndim else 0 for leaf in leaves}
-    if len(sizes) != 1 or 0 in sizes:
+    if len(sizes) > 1 or 0 in sizes:  # without any it is a stack of one
         raise Malformed("the arrays of its stack do not all have one entry per candidate")
     try:
         if stack.weights is not None:
