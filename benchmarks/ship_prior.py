@@ -14,8 +14,9 @@ import jax
 import loa
 from loa.algorithms.algorithm import Stack
 from loa.experiments.experiment import Preset
+from loa.learning.cost import STEPS
 from loa.problems.role import Role
-from loa.run.prior import WeightedPrior, sample_prior
+from loa.run.prior import sample_prior
 from loa.storage.provenance import commit, versions
 from loa.storage.saved_algorithms import SUFFIX
 
@@ -31,11 +32,12 @@ def main() -> None:
         few = Preset(candidates=min(CANDIDATES, experiment.recipe.prior.candidates))
         experiment = dataclasses.replace(experiment, recipe=experiment.recipe.at(few))
         problems = experiment.draw(Role.prior, SEED, optimal_losses=True)
-        stack, lam = sample_prior(experiment, loa.load(name), problems, jax.random.key(SEED))
+        prior = sample_prior(experiment, loa.load(name), STEPS, problems, jax.random.key(SEED))
+        varied = Stack(prior.stack.algorithms, prior.stack.weights)
         origin = {"experiment": name, "seed": SEED, "sizes": dict(experiment.sizes), "commit": commit()}
         path = PRIORS / f"{name}{SUFFIX}"
-        WeightedPrior(Stack(stack.algorithms, stack.weights), lam).save(path, origin | {"versions": versions()})
-        print(f"wrote {len(stack)} candidates to {path}, {path.stat().st_size} bytes", flush=True)
+        prior._replace(stack=varied).save(path, origin | {"versions": versions()})
+        print(f"wrote {len(varied)} candidates to {path}, {path.stat().st_size} bytes", flush=True)
 
 
 if __name__ == "__main__":
