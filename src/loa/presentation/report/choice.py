@@ -36,19 +36,14 @@ def _race(found: Choice) -> list[Markup]:
     told = tag(
         "p",
         "Families of algorithms raced on training problems. In every round each tried more settings on more problems, "
-        "and the worse half was left behind; the final was on validation problems.",
+        "and the worse half was left behind; the final was on validation problems. The settings are in summary.json.",
     )
     rows = [
-        [each.name, each.kind, _stage(each), number(each.problems), number(each.cost, 4), _setting(each)]
-        for each in found.entrants
+        [each.name, each.kind, _stage(each), number(each.problems), number(each.cost, 4)] for each in found.entrants
     ]
-    header = ["family", "kind", "came to", "problems", found.minimize, "best setting"]
+    header = ["family", "kind", "came to", "problems", found.minimize]
     return [told, table("The race", header, rows)]
 
 
 def _stage(entrant: Entrant) -> str:
     return "the final" if entrant.round == LAST else f"round {entrant.round}"
-
-
-def _setting(entrant: Entrant) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {number(value, 3)}" for name, value in entrant.setting.items())
