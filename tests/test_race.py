@@ -82,6 +82,28 @@ def test_who_gives_up_is_not_cheap():
     assert 0 < costs["yes"] < 1
 
 
+def test_times_are_measured_and_not_read_from_checkpoints(tmp_path, monkeypatch):
+    """Each algorithm is timed several times, on the machine and not from what an earlier evaluation has left."""
+    timed = []
+
+    def noted(*arguments, checkpoints=None, **options):
+        timed.append(checkpoints)
+        return loa.evaluate(*arguments, checkpoints=checkpoints, **options)
+
+    monkeypatch.setattr("loa.learning.race.evaluate", noted)
+    race("seconds", checkpoints=tmp_path).judged({"one": loa.Newton(), "other": loa.GradientDescent(0.17)})
+    assert timed[:2] == [tmp_path, tmp_path]
+    assert len(timed) > 4
+    assert set(timed[2:]) == {None}
+
+
+def test_a_family_of_many_cheap_steps_is_not_cut_off_by_one_of_few():
+    slow = Family("slow", "tuned", loa.GradientDescent, {"step_size": (0.025, 0.03)})
+    standings = race("calls").run([slow, Family("Newton", "tuned", loa.Newton, {"log_damping": (-9.0, -5.0)})])
+    assert all(math.isfinite(each.cost) for each in standings)
+    assert standings[-1].cost > 200
+
+
 def test_a_family_that_fails_comes_last_and_is_named():
     lines = []
     broken = Family("broken", "learned", lambda step_size: loa.ProximalGradient(step_size), {"step_size": (0.1, 0.2)})

@@ -43,7 +43,7 @@ TIMING = 12.0
 """About how many seconds the final spends on timing, where time is what counts."""
 
 SLACK, SHORTEST = 2.0, 40
-"""Later rounds cut off runs at this multiple of what 95% of the runs of the best family so far took, or at 40 steps."""
+"""Later rounds cut off runs at this multiple of the steps that 95% of the family's best runs took, or at 40 steps."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,12 @@ class Race:
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
         """All families in the order of how they came in: the winner first."""
-        racing, out, horizon = [Standing(each, each.start, math.inf, 0, 0) for each in families], [], self.horizon
-        classical = []
+        racing, classical, out = [Standing(each, each.start, math.inf, 0, 0) for each in families], [], []
         for number in range(len(ROUNDS)):
-            ran = sorted((self._tried(each, number, horizon) for each in racing), key=_order)
+            ran = sorted((self._tried(each, number) for each in racing), key=_order)
             self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in ran))
             if number == 0:
                 classical, ran = _parted(ran)
-                horizon = self._cut([*classical, *ran])
             room = max(LAST, math.ceil(len(ran) / 2)) if number == 0 else LAST
             racing, out = ran[:room], ran[room:] + out
         failed = [each for each in racing if each.failed]
@@ -141,7 +139,7 @@ class Race:
         self.report("final: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in final))
         return final + out
 
-    def _tried(self, standing: Standing, number: int, horizon: int) -> Standing:
+    def _tried(self, standing: Standing, number: int) -> Standing:
         """The family after one more round. One that fails on this class, whatever the reason, comes last."""
         family, (settings, times, part) = standing.family, ROUNDS[number]
         count = max(4, int(part * count_problems(self.training)))
@@ -149,7 +147,7 @@ class Race:
         seen: list[tuple[float, float]] = []
 
         def costs(made: list[Algorithm]) -> list[float]:
-            performance = self._evaluated(stack(made), problems=problems, horizon=horizon)
+            performance = self._evaluated(stack(made), problems, self._cut(standing), self.checkpoints)
             found, times = self._costs(performance), performance["stopping_time"]
             seen.extend(zip(found, np.quantile(times, 0.95, axis=(1, 2)).tolist(), strict=True))
             return found
@@ -183,12 +181,12 @@ class Race:
     def judged(self, algorithms: Mapping[str, Algorithm]) -> dict[str, float]:
         """The cost of each algorithm on the validation problems; if time counts, all are timed in turn."""
         runs = {
-            name: partial(self._evaluated, algorithm, problems=self.validation, horizon=self.horizon)
+            name: partial(self._evaluated, algorithm, self.validation, self.horizon)
             for name, algorithm in algorithms.items()
         }
-        first = {name: run() for name, run in runs.items()}
+        first = {name: run(self.checkpoints) for name, run in runs.items()}
         if self.cost.by_clock:
-            clocks = {name: lambda run=run: run().seconds for name, run in runs.items()}
+            clocks = {name: lambda run=run: run(None).seconds for name, run in runs.items()}
             seconds = best_in_turn(clocks, TIMING, {name: each.seconds for name, each in first.items()})
             costs = {name: each / count_problems(self.validation) for name, each in seconds.items()}
         else:
@@ -196,7 +194,7 @@ class Race:
         solved = {name: (each.outcome == "solved").mean() for name, each in first.items()}
         return {name: self.cost.per_solved(cost, solved[name]) for name, cost in costs.items()}
 
-    def _evaluated(self, algorithm: Any, *, problems: Any, horizon: int) -> Performance:
+    def _evaluated(self, algorithm: Any, problems: Any, horizon: int, checkpoints: Path | None) -> Performance:
         return evaluate(
             algorithm,
             self.problem_class,
@@ -205,13 +203,12 @@ class Race:
             horizon=horizon,
             key=self.key,
             functionals=self.functionals,
-            checkpoints=self.checkpoints,
+            checkpoints=checkpoints,
         )
 
-    def _cut(self, standings: Sequence[Standing]) -> int:
-        """A horizon for later rounds that no serious competitor reaches."""
-        longest = min(standings, key=_order).longest
-        return int(min(self.horizon, max(SHORTEST, SLACK * longest)))
+    def _cut(self, standing: Standing) -> int:
+        """A horizon that settings of this family which are better than its best so far do not reach."""
+        return int(min(self.horizon, max(SHORTEST, SLACK * standing.longest)))
 
 
 def _parted(standings: Sequence[Standing]) -> tuple[list[Standing], list[Standing]]:
