@@ -140,7 +140,7 @@ def test_costs_that_make_no_sense(text):
 
 def test_the_sentence_says_when_a_classical_method_is_deployed():
     costs = {"learned": 20.0, "CG": 20.0}
-    winner = Entrant("CG", "classical", 20.0, 100, 4)
+    winner = Entrant("CG", "classical", 20.0, 100, "the final")
     for chosen in (Choice("steps", "CG", costs, 100), Choice("steps", "learned", costs, 100, (winner,))):
         assert chosen.sentence().startswith("Nothing that was learned beats CG")
     assert "0.5 × the steps of CG" in Choice("steps", "learned", {"learned": 10.0, "CG": 20.0}, 100).sentence()

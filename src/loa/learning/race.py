@@ -72,13 +72,13 @@ class Family:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a family came: its best setting, the cost of it, on how many problems, and in which round that was."""
+    """How far a family came: its best setting, the cost of it, on how many problems, and where it came to."""
 
     family: Family
     setting: Mapping[str, float]
     cost: float
     problems: int
-    round: int
+    came_to: str
     longest: float = math.inf
     """What 95% of the runs of the best setting took, in steps."""
 
@@ -93,7 +93,7 @@ class Standing:
 
     def to_dict(self) -> dict[str, Any]:
         """For the summary of a run."""
-        numbers = {"cost": self.cost, "problems": self.problems, "round": self.round, "setting": dict(self.setting)}
+        numbers = {"cost": self.cost, "problems": self.problems, "came_to": self.came_to, "setting": dict(self.setting)}
         return {"name": self.family.name, "kind": self.family.kind} | numbers
 
 
@@ -122,7 +122,7 @@ class Race:
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
         """All families in the order of how they came in: the winner first."""
-        racing, classical, out = [Standing(each, each.start, math.inf, 0, 0) for each in families], [], []
+        racing, classical, out = [Standing(each, each.start, math.inf, 0, "the start") for each in families], [], []
         for number in range(len(ROUNDS)):
             ran = sorted((self._tried(each, number) for each in racing), key=_order)
             self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in ran))
@@ -141,7 +141,7 @@ class Race:
 
     def _tried(self, standing: Standing, number: int) -> Standing:
         """The family after one more round. One that fails on this class, whatever the reason, comes last."""
-        family, (settings, times, part) = standing.family, ROUNDS[number]
+        family, (settings, times, part), came_to = standing.family, ROUNDS[number], f"round {number + 1}"
         count = max(4, int(part * count_problems(self.training)))
         problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
         seen: list[tuple[float, float]] = []
@@ -161,9 +161,9 @@ class Race:
                 setting = {}
         except (ValueError, TypeError, FloatingPointError) as error:
             self.report(f"{family.name} does not work here: {error}")
-            return Standing(family, standing.setting, math.inf, count, number + 1)
+            return Standing(family, standing.setting, math.inf, count, came_to)
         cost, longest = min(seen)
-        return Standing(family, setting, cost, count, number + 1, longest)
+        return Standing(family, setting, cost, count, came_to, longest)
 
     def _costs(self, performance: Performance) -> list[float]:
         """The cost of each candidate of a stack. A step takes the same time whatever the setting."""
@@ -175,8 +175,8 @@ class Race:
     def _final(self, standings: list[Standing]) -> list[Standing]:
         """The costs on the validation problems."""
         costs = self.judged({each.family.name: each.algorithm for each in standings})
-        last, count = len(ROUNDS) + 1, count_problems(self.validation)
-        return [replace(each, cost=costs[each.family.name], problems=count, round=last) for each in standings]
+        final = {"problems": count_problems(self.validation), "came_to": "the final"}
+        return [replace(each, cost=costs[each.family.name], **final) for each in standings]
 
     def judged(self, algorithms: Mapping[str, Algorithm]) -> dict[str, float]:
         """The cost of each algorithm on the validation problems; if time counts, all are timed in turn."""

@@ -17,7 +17,7 @@ class Entrant:
         cost: of its best setting, on the training problems of the last round that it was in, or in the final on
             validation problems.
         problems: how many there were.
-        round: the last round that it was in; the final comes after the rounds.
+        came_to: the last round that it was in, or the final.
         setting: the numbers that were found.
     """
 
@@ -25,7 +25,7 @@ class Entrant:
     kind: str
     cost: float
     problems: int
-    round: int
+    came_to: str
     setting: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from ...results.choice import Choice, Entrant
+from ...results.choice import Choice
 from ...results.run_results import Results
 from .markup import Markup, section, table, tag
 from .numbers import number
-
-LAST = 4
-"""The round of the final, which is on validation problems."""
 
 
 def choice(results: Results) -> Markup:
@@ -39,11 +36,7 @@ def _race(found: Choice) -> list[Markup]:
         "and the worse half was left behind; the final was on validation problems. The settings are in summary.json.",
     )
     rows = [
-        [each.name, each.kind, _stage(each), number(each.problems), number(each.cost, 4)] for each in found.entrants
+        [each.name, each.kind, each.came_to, number(each.problems), number(each.cost, 4)] for each in found.entrants
     ]
     header = ["family", "kind", "came to", "problems", found.minimize]
     return [told, table("The race", header, rows)]
-
-
-def _stage(entrant: Entrant) -> str:
-    return "the final" if entrant.round == LAST else f"round {entrant.round}"
