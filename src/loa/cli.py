@@ -193,20 +193,19 @@ def _compare(setting: Experiment, names: list[str], problems: int, horizon: int,
     if unknown:
         _fail(f"{setting.name} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
 
-    import jax
     from rich.console import Console
 
+    from .problems.role import Role, own_key
     from .results.comparison import compare
     from .results.table import show
 
-    draw_key, run_key = jax.random.split(jax.random.key(seed))
     comparison = compare(
         {name: known[name] for name in names},
         setting.problem_class,
-        setting.problem_class.draw(draw_key, problems),
+        setting.draw(Role.comparison, seed, problems),
         criterion=setting.criterion,
         horizon=horizon,
-        key=run_key,
+        key=own_key(seed, 0xC0A9),
         progress=True,
     )
     console = Console()
