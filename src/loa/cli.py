@@ -212,9 +212,10 @@ def _compare(setting: Experiment, names: list[str], problems: int, horizon: int,
     title = f"{setting.name}: stopping time on {problems} problems, at most {horizon} steps"
     show(console, comparison.table(title))
     for other in names[1:]:
-        less, share = comparison.advantage(names[0], over=other), comparison.faster(names[0], over=other)
+        verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
         console.print(
-            f"{names[0]} needs {less} steps less than {other} and is faster on {float(share):.0%} of problems.",
+            f"{names[0]} needs {verdict.saved:.4g} steps less than {other} on these problems and is faster on "
+            f"{float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
             markup=False,
         )
 

@@ -8,8 +8,8 @@ import jax
 from jaxtyping import Array, Key
 
 OWN = 0x10A_0DD5
-"""Goes into every key that loa derives from a seed. `jax.random.split(key)[i]` is `jax.random.fold_in(key, i)`, so without
-it a user who splits the same key would draw the problems of a role."""
+"""Goes into every key that loa derives from a seed. Since `jax.random.split(key)[i]` is `jax.random.fold_in(key, i)`, a
+user who splits the same key would otherwise draw the problems of a role."""
 
 
 def own_key(seed: int, purpose: int) -> Key[Array, ""]:
