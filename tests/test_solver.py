@@ -72,7 +72,7 @@ class Still(loa.Algorithm):
 class Leaving(loa.Algorithm):
     """Comes close once, then leaves for good."""
 
-    growth: jax.Array = eqx.field(converter=jnp.asarray, default=10.0)
+    growth: jax.Array = eqx.field(converter=jnp.asarray, default=1000.0)
 
     def init(self, oracle, x0):
         return 0.5 * x0, jnp.zeros((), jnp.int32)
@@ -336,7 +336,6 @@ def test_checkpoints_are_found_again(tmp_path, solutions, boxes, monkeypatch):
     first = loa.solve(loa.FISTA(restart=True), Boxed(), boxes, **setting)
     assert list(tmp_path.glob("*.checkpoint"))
     again = loa.solve(loa.FISTA(restart=True), Boxed(), boxes, **setting)
-    assert again.seconds > first.seconds
     assert np.array_equal(again.x, first.x)
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from ..problems.arguments import as_path
 from ..storage.files import write_whole
-from .solution import Solutions
+
+if TYPE_CHECKING:
+    from .solution import Solutions
 
 
 def write(path: Path | str, parts: Iterable[Solutions]) -> None:

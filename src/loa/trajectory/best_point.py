@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Scalar
 
@@ -16,7 +14,7 @@ from ..problems.oracle import Calls
 from ..problems.problem_class import MissingOracle, ProblemClass
 from ..problems.vector_points import dtype_of
 from .functionals import End, Functional, Record
-from .job import OUTCOMES, where
+from .job import OUTCOMES, is_sound, where
 
 
 class Answer(NamedTuple):
@@ -31,19 +29,18 @@ class Answer(NamedTuple):
 
 
 class _Best(NamedTuple):
-    """The best point so far, its loss, the loss that a better point must have, and whether the point is a solution."""
+    """The best point so far, its loss, and the loss that a better point must have."""
 
     x: Any
     loss: Scalar
     rank: Scalar
-    met: Bool[Array, ""]
 
 
 class BestPoint(Functional):
     """The point to return for a problem: the one that meets the criterion, or the one with the lowest finite loss.
 
-    A point with an entry that is not finite never counts, whatever its loss. A class with a prox may have a loss
-    without its constraints; a start that violates them then counts only until there is another point.
+    A class with a prox may have a loss that knows nothing of its constraints. A start that violates them then counts
+    only until there is another point.
 
     Arguments:
         criterion: when a problem counts as solved.
@@ -55,36 +52,27 @@ class BestPoint(Functional):
 
     def init(self, record: Record) -> tuple[_Best, Any, Calls]:
         loss = record.gap(gaps.loss)
-        sound = _sound(record.iterate, loss)
-        rank = jnp.where(sound & _admissible(record), loss, jnp.inf)
-        best = _Best(record.iterate, loss, rank, sound & record.gap(self.criterion))
+        rank = jnp.where(jnp.isfinite(loss) & _admissible(record), loss, jnp.inf)
+        best = _Best(record.iterate, loss, rank)
         return best, _optimum(record.problem_class, record.problem, loss), record.calls
 
     def update(self, carry: tuple[_Best, Any, Calls], record: Record) -> tuple[_Best, Any, Calls]:
         best, optimum, _ = carry
         loss = record.gap(gaps.loss)
-        sound = _sound(record.iterate, loss)
-        met = sound & record.gap(self.criterion)
-        new = _Best(record.iterate, loss, loss, met)
-        return where(met | (sound & (loss < best.rank)), new, best), optimum, record.calls
+        better = is_sound(loss, record.iterate) & (record.gap(self.criterion) | (loss < best.rank))
+        return where(better, _Best(record.iterate, loss, loss), best), optimum, record.calls
 
     def result(self, carry: tuple[_Best, Any, Calls], end: End) -> Answer:  # pyright: ignore[reportIncompatibleMethodOverride]
         best, optimum, calls = carry
-        diverged = end.diverged | (end.solved & ~best.met)
-        solved, exhausted, failed = range(len(OUTCOMES))
+        solved, exhausted, diverged = range(len(OUTCOMES))
         return Answer(
             best.x,
-            jnp.where(best.met & end.solved, solved, jnp.where(diverged, failed, exhausted)).astype(jnp.int32),
+            jnp.where(end.solved, solved, jnp.where(end.diverged, diverged, exhausted)).astype(jnp.int32),
             jnp.where(end.solved, end.stopping_time, end.time),
             best.loss,
             None if optimum is None else gaps.above_optimum(best.loss, *optimum),
             calls,
         )
-
-
-def _sound(x: Any, loss: Scalar) -> Bool[Array, ""]:
-    """Whether a loss and all entries of its point are finite."""
-    return reduce(jnp.logical_and, [jnp.all(jnp.isfinite(part)) for part in jax.tree.leaves(x)], jnp.isfinite(loss))
 
 
 def _admissible(record: Record) -> Bool[Array, ""]:
