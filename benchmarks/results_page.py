@@ -21,12 +21,13 @@ ORDER = ("quadratics", "images", "lasso", "network", "stochastic-network")
 HEAD = """# Results
 
 Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each,
-kept in `docs/results`. Unsolved problems count as the horizon. *Published* is what the authors report, partly under other
-criteria, as noted. Times per problem are those of a batch divided by its size, all algorithms one after the other at the
-end of a run. Minutes in all are those of a machine that did other work as well. "Best classical" is the baseline that is best in the cost of that column, which may be one that solves few problems.
-[Baselines](baselines.md) has tuned versions of more classical methods, on 250 problems each.
+kept in `docs/results`. Unsolved problems count as the horizon. *Published* is what the authors report, partly under
+other criteria, as noted. Times per problem are those of a batch divided by its size, all algorithms one after the
+other at the end of a run. Minutes in all are those of a machine that did other work as well. "Best classical" is the
+baseline that is best in the cost of that column, which may be one that solves few problems. [Baselines](baselines.md)
+has tuned versions of more classical methods, on 250 problems each.
 
-## How often was looked
+## How many looks there were
 
 Within a run, test problems are used for nothing else. Across runs that is not so: of the runs that the history of this
 page records, the last one is shown, and what an earlier one at the same seed had shown may have influenced it. Where a
@@ -42,8 +43,7 @@ seed was used more than once, read the confidence of its certificates as that of
 
 All were made with the keys of roles before version 0.2, and the weights that ship with loa were learned at seed 0. The
 next publication is one run of each, `loa run NAME --preset paper --seed 20261118`, with the sizes of the presets at the
-commit that it names, whatever comes out. That seed had not been used when this was written. Runs keep a
-[ledger](how-not-to-fool-yourself.md) of looks from now on.
+commit that it names, whatever comes out. That seed had not been used when this was written.
 """
 
 

@@ -310,7 +310,8 @@ def mean_interval(values: Any, cap: float) -> Ends:
 @lru_cache(maxsize=1024)
 def _mean_interval(averages: bytes, cap: float) -> Ends:
     """Kept, because comparisons ask for the same again."""
-    return tuple(bound(np.frombuffer(averages), MISS / 2, cap) for bound in (lower_betting_bound, betting_bound))
+    values = np.frombuffer(averages)
+    return lower_betting_bound(values, MISS / 2, cap), betting_bound(values, MISS / 2, cap)
 
 
 def _bounded(number: float) -> float | None:
