@@ -12,6 +12,7 @@ import numpy as np
 from ..problems.arguments import check_type, is_number, shown
 from .certificate import Certificate
 from .inputs import Array, failure_probability, fingerprint
+from .memory import remembered
 
 INDEPENDENT = "the problems are independent draws of the distribution that later problems come from"
 HELD_OUT = "the algorithm was fixed without these problems"
@@ -106,6 +107,7 @@ class Goal(ABC):
             kl=float(-np.log(prior_mass)) if prior_mass is not None else None,
             draws=dict(draws or {}),
             data=fingerprint(values),
+            memory=remembered(values),
             assumptions=(*rests_on, *self._declared()),
             checked=self._checked(),
             unit=getattr(self, "unit", ""),

@@ -16,6 +16,7 @@ from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FI
 from .goals import Mean
 from .inputs import check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .lambda_grid import best_on_grid
+from .memory import remembered
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
 Lambda = float | tuple[float, ...]
@@ -75,6 +76,7 @@ class PosteriorGoal(ABC):
             posterior=tuple(float(weight) for weight in weights),
             draws=dict(draws or {}),
             data=fingerprint(values),
+            memory=remembered(values),
             assumptions=(INDEPENDENT, PRIOR_FIRST, CAPPED) if is_mean else (INDEPENDENT, PRIOR_FIRST),
             checked=(COMPLETE, WITHIN_CAP if is_mean else INDICATORS, FINITE_KL),
             unit=getattr(self, "unit", ""),
