@@ -161,7 +161,7 @@ class Certificate:
         """
         check(self, values, prior_values)
 
-    def naming(self, **about: str) -> Certificate:
+    def naming(self, about: Mapping[str, str]) -> Certificate:
         """The same certificate, which also says what it is about."""
         return dataclasses.replace(self, about={**self.about, **about})
 

@@ -79,7 +79,7 @@ def _of_performance(
     if isinstance(what, Goal):
         if cap is not None or unit or prior_values is not None:
             raise ValueError("a goal carries its cap and unit: leave out cap, unit and prior_values.")
-        return what.certify(_values(performance, what), confidence)
+        return what.certify(_values(performance, what), confidence).naming(performance.about)
     known = performance.caps.get(what, np.inf)
     if cap is None and not np.isfinite(known):
         raise ValueError(
@@ -87,7 +87,7 @@ def _of_performance(
             "functional with cap=…."
         )
     goal = Mean(what, float(known if cap is None else cap), unit or performance.units.get(what, ""))
-    return _mean(goal, _values(performance, goal), confidence, prior_values)
+    return _mean(goal, _values(performance, goal), confidence, prior_values).naming(performance.about)
 
 
 def _values(performance: Performance, goal: Goal) -> np.ndarray:

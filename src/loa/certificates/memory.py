@@ -22,6 +22,9 @@ MOST = 64
 BY_CHANCE = 1e-6
 """The largest probability with which an independent sample is taken for a known one."""
 FEWEST_SHARED = 5
+"""So many values with many digits have to be the same, if it is by them that a sample is recognized."""
+GRAIN = 2.0**20
+"""A multiple of one over this has few digits."""
 
 Memory = Mapping[str, tuple[str, ...]]
 
@@ -29,7 +32,7 @@ Memory = Mapping[str, tuple[str, ...]]
 def remembered(values: Any) -> dict[str, tuple[str, ...]]:
     """Hashes of a sample: of its sorted values, of its first blocks, and of some of its values if all are different.
 
-    >>> {name: len(hashes) for name, hashes in remembered(np.arange(100.0)).items()}
+    >>> {name: len(hashes) for name, hashes in remembered(np.sqrt(np.arange(2.0, 102.0))).items()}
     {'sorted': 1, 'blocks': 6, 'values': 64}
     """
     items = _items(values)
@@ -73,7 +76,9 @@ def _items(values: Any) -> list[bytes]:
 
 
 def _are_different(items: list[bytes]) -> bool:
-    return len(set(items)) > 0.9 * len(items)
+    """Whether nearly all values are different and have many digits, so that none comes again by chance."""
+    numbers = GRAIN * np.frombuffer(b"".join(items))
+    return len(set(items)) > 0.9 * len(items) and float((numbers == np.floor(numbers)).mean()) < 0.1
 
 
 def _hash(items: list[bytes]) -> str:

@@ -74,8 +74,8 @@ def _bound(certificate: Certificate, values: Array, delta: float, prior_values: 
         return tail_bound(up_to(values, cap), threshold, delta)
     if certificate.measure == "quantile":
         return quantile_bound(up_to(values, cap), level, delta)
-    points = certified_points(up_to(values, cap), delta, cap)
-    alike = np.shape(points) == np.shape(certificate.band) and np.allclose(points, certificate.band, rtol=TOLERANCE)  # pyright: ignore[reportArgumentType]
+    points, band = certified_points(up_to(values, cap), delta, cap), certificate.band or ()
+    alike = np.shape(points) == np.shape(band) and np.allclose(points, band, rtol=TOLERANCE)
     return median_of(points) if alike else math.nan
 
 

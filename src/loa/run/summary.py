@@ -22,6 +22,7 @@ from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE
 from .examination import STATISTICS, Examined
+from .looks import FIRST, Looks
 
 if TYPE_CHECKING:
     import xarray
@@ -49,6 +50,7 @@ def summarize(
     choice: Choice,
     *,
     plan: str = "",
+    looks: Looks = FIRST,
 ) -> Results:
     """The results of a run, from what was certified and examined.
 
@@ -56,6 +58,7 @@ def summarize(
         seconds: how long each stage took.
         choice: what was chosen to be deployed, and against what.
         plan: the fingerprint of the plan that was fixed before posterior and held-out problems were drawn.
+        looks: which look at the problem class this is, by the ledger.
     """
     experiment = order.experiment
     functionals = tuple(FunctionalSummary.of(each, experiment.horizon) for each in experiment.functionals)
@@ -88,6 +91,8 @@ def summarize(
         more_tests={name: _described(values, caps, family) for name, values in examined.more_tests.items()},
         notes=tuple(experiment.presentation.notes),
         plan=plan,
+        look=looks.number,
+        earlier_seeds=looks.earlier_seeds,
         seconds=_seconds(seconds),
         provenance=provenance(order),
     )
