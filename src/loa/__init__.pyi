@@ -23,6 +23,7 @@ from .algorithms.newton import Newton as Newton
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
+from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
 from .deployment.to_optax import to_optax as to_optax
 from .deployment.to_scipy import scipy_method as scipy_method

@@ -118,9 +118,10 @@ class Job(eqx.Module):
         """
         walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
         record = walk.look(slot.moment)
-        finite = jnp.isfinite(record.gap(gaps.loss))
+        sound = jnp.isfinite(record.gap(gaps.loss))
+        finite = sound | walk.algorithm.recovers(slot.state)
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & record.gap(self.criterion)
+        solved_now = unsolved & sound & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             where((slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold)
