@@ -17,7 +17,7 @@ import numpy as np
 
 from .inputs import Array, check_fraction
 from .paired import difference_bound, pairs
-from .rounding import number_exact, percent_down
+from .rounding import number_down, percent_down
 
 STAKES = np.concatenate([np.geomspace(1e-4, 0.5, 24), 1 - np.geomspace(0.4, 1e-3, 12)])
 """Values of λ at which the growth of the gambler's wealth is tried."""
@@ -53,14 +53,13 @@ class Decision(NamedTuple):
         >>> Decision("not decided", 2.0, -1.0, 5.0, 0.95, 100, 300).sentence("learned", "FISTA", "steps")
         'Not decided whether learned needs fewer steps than FISTA: about 300 more problems would decide.'
         >>> Decision("better", 2.0, 1.04, 5.0, 0.95, 100).sentence("learned", "FISTA", "steps")
-        'With 95% confidence, learned needs fewer steps than FISTA on average, by at least 1.'
+        'With 95% confidence, learned needs fewer steps than FISTA on average, by at least 1.04.'
         """
         sure, amount = f"With {percent_down(self.confidence)} confidence", f" {unit}" if unit else ""
         if self.outcome == "not decided":
             return f"Not decided whether {first} needs fewer{amount} than {other}: {self.remedy()}."
         word, least = ("fewer", self.low) if self.outcome == "better" else ("more", -self.high)
-        by = number_exact(math.floor(least * 10 ** (d := _decimals(least))) / 10**d)
-        return f"{sure}, {first} needs {word}{amount} than {other} on average, by at least {by}."
+        return f"{sure}, {first} needs {word}{amount} than {other} on average, by at least {number_down(least)}."
 
     def remedy(self) -> str:
         """What would decide."""
@@ -113,8 +112,3 @@ def more_problems(differences: Array, delta: float) -> int | None:
         return None
     digits = 10 ** max(math.floor(math.log10(max(needed, 1))) - 1, 0)
     return max(math.ceil(needed / digits) * digits, 10)
-
-
-def _decimals(number: float) -> int:
-    """Of a number that is shown with three digits."""
-    return max(2 - math.floor(math.log10(number)), 0) if number > 0 else 0

@@ -300,7 +300,7 @@ def mean_interval(values: Any, cap: float) -> Ends:
 
     >>> low, high = mean_interval([0.0] * 100, cap=1.0)
     >>> low, round(high, 3)
-    (0.0, 0.037)
+    (0.0, 0.036)
     """
     averages = np.minimum(np.asarray(values, float), cap)
     averages = averages.mean(axis=1) if averages.ndim == 2 else averages
