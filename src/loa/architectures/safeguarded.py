@@ -24,7 +24,7 @@ SHRINKS = 0.99
 """A milestone is a residual, or a loss, that is at most this multiple of the smallest one so far."""
 
 EXPLODES = 1e6
-"""A loss that is larger than the first one by this multiple of it, with a larger gradient as well, is not waited for."""
+"""A loss that is larger than the first one by this multiple of it, with a larger gradient, is not waited for."""
 
 EVERY = 4
 """Steps from one look to the next at a residual that the learned algorithm does not ask for itself."""
@@ -75,22 +75,22 @@ class Safeguarded(Algorithm):
     r"""A learned algorithm under a guard: once it stops making progress, a fallback continues from its best point.
 
     Let r(x) be the norm of the gradient or, for a loss with a non-smooth part, of the proximal residual. An iterate is
-    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\) at a loss not above that of the start, or if
-    \(\ell(x^{(t)}) \le \ell^* - 0.01 |\ell^*|\), where r* and ℓ* are the smallest values at earlier looks. The learned
+    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), for smooth losses at a loss not above that of the start, or if
+    \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ* are the smallest values at earlier looks. The learned
     algorithm is in control, and its iterates are exactly what they would be without a guard, as long as
 
     1. the last milestone is at most max(`patience`, t/4) steps ago, and
-    2. iterate, loss and gradient are finite, and loss and gradient are not both larger than at the start, the loss by a
-       million times its size there.
+    2. iterate, loss and gradient are finite (but a loss with a non-smooth part may be +∞), and loss and gradient are not
+       both larger than at the start, the loss by a million times its size there.
 
     When either fails, the fallback starts at the last milestone, in the same step, and keeps control. What the learned
     algorithm has in its state by then, infinite numbers included, is never used again.
 
     **It converges where the fallback does.** Suppose that losses are non-negative, as everywhere in the paper, and that
-    the fallback converges from every point at which the loss is not above that of the start. If the fallback takes
-    over, it starts at such a point, after finitely many steps. If it never does, there is no last milestone: by 1.,
-    each time t ≥ 4 `patience` is followed by one before 4t/3 + 1. Each of them multiplies r* or ℓ* by at most 0.99, so
-    that one of the two tends to 0: the milestones become stationary, or optimal.
+    the fallback converges from every milestone; for smooth losses, the loss there is not above that of the start. If
+    the fallback takes over, it starts at a milestone, after finitely many steps. If it never does, there is no last
+    milestone: by 1., each time t ≥ 4 `patience` is followed by one before 4t/3 + 1. Each of them multiplies r* or ℓ* by
+    at most 0.99, so that one of the two tends to 0: the milestones become stationary, or optimal.
 
     **What it costs.** Losses and gradients at the iterate are those that the run looks at anyway, and the learned
     algorithm is charged for what it asks. Further calls are counted: a proximal mapping every 4 steps where there is a
@@ -169,8 +169,10 @@ class Safeguarded(Algorithm):
         first_value = jnp.where(first, value, guard.first_value)
         first_slope = jnp.where(first, slope, guard.first_slope)
         residual, seen = self._residual(oracle, state, gradient, slope, heard)
-        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & (value <= first_value)
-        lower = seen & (value <= guard.best.value - (1 - SHRINKS) * jnp.abs(guard.best.value))
+        prox = oracle.problem_class.has("prox")
+        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & (prox | (value <= first_value))
+        least = guard.best.value
+        lower = seen & (value < jnp.where(jnp.isinf(least), least, least - (1 - SHRINKS) * jnp.abs(least)))
         reached = guard.trusted & (first | flatter | lower)
         best = Mark(
             jnp.where(reached, state.x, guard.best.x),
@@ -180,8 +182,9 @@ class Safeguarded(Algorithm):
         waited = jnp.where(reached, 0, guard.waited + 1)
         patience = self.patience * (IN_NOISE if _is_noisy(oracle) else 1)
         progress = waited <= jnp.maximum(patience, guard.time // 4)
-        limit = first_value + EXPLODES * jnp.abs(first_value)
-        sound = jnp.isfinite(value) & jnp.isfinite(slope) & ((value <= limit) | (slope < first_slope))
+        small = value <= first_value + EXPLODES * jnp.abs(first_value)
+        small |= (prox & jnp.isposinf(value)) | (slope < first_slope)
+        sound = jnp.isfinite(slope) & ~jnp.isnan(value) & (prox | jnp.isfinite(value)) & small
         return Guard(best, first_value, first_slope, waited, guard.time + 1, guard.trusted & progress & sound)
 
     def _residual(

@@ -21,6 +21,7 @@ from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.once import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
+from ..problems.sets.given import check_constraint
 from ..problems.vector_points import Form, dtype_of
 from ..problems.warning import warn
 from .functionals import End, Functional, Indicator
@@ -182,6 +183,7 @@ def _check_problem_class(job: Job) -> None:
     problem_class, problem = job.problem_class, _first_problem(job)
     name = type(problem_class).__name__
     x0 = _start(problem_class, problem, job.key)
+    check_constraint(problem_class, problem)
     try:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
@@ -288,7 +290,7 @@ def _check_functionals(job: Job) -> None:
                 f"{name} must work on JAX arrays: no `if`, `and`, `or` or chained comparisons on values; "
                 "write (10 < time) & (time < 50) for 10 < time < 50."
             ) from error
-        if jnp.shape(value) != ():
+        if functional.is_number and jnp.shape(value) != ():
             raise ValueError(f"the result of {name} must be a scalar, got {_show(value)}.")
 
 
