@@ -80,7 +80,7 @@ class Safeguarded(Algorithm):
     algorithm is in control, and its iterates are exactly what they would be without a guard, as long as
 
     1. the last milestone is at most max(`patience`, t/4) steps ago, and
-    2. iterate, loss and gradient are finite (but a loss with a non-smooth part may be +∞), and loss and gradient are not
+    2. iterate, loss and gradient are finite (a loss with a non-smooth part may be +∞), and loss and gradient are not
        both larger than at the start, the loss by a million times its size there.
 
     When either fails, the fallback starts at the last milestone, in the same step, and keeps control. What the learned
