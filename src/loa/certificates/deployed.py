@@ -13,6 +13,7 @@ from .certificate import Certificate
 from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal
 from .goals import Mean
 from .inputs import failure_probability, warn_of_truncation
+from .misuse import check_sample
 from .rounding import number_exact
 
 
@@ -68,6 +69,7 @@ def certify(
 def _mean(goal: Mean, values: Any, confidence: float, prior_values: Any) -> Certificate:
     """The certificate of a mean, whose first bets may be improved by values on prior problems."""
     assumptions = (INDEPENDENT, HELD_OUT, BEFOREHAND) + (() if prior_values is None else (OTHER_PROBLEMS,))
+    check_sample(values, goal.cap)
     found = goal.find(values, failure_probability(confidence), prior_values)
     return goal.record(values, found, confidence, assumptions=assumptions)
 

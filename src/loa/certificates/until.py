@@ -15,6 +15,7 @@ from .certificate import Certificate
 from .draws import BY_CHANCE, Draw, OverlapError, check_disjoint, log_probability
 from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal, with_compared_draws
 from .inputs import check_positive, failure_probability
+from .misuse import check_sample
 
 
 class AnytimeCertificate:
@@ -58,6 +59,7 @@ class AnytimeCertificate:
             finite: as in `Draw`.
         """
         values = array_of_numbers("values", values)
+        check_sample(values, getattr(self.goal, "cap", 1.0))
         shares = self.goal.shares(values)
         self._refuse_twice(values)
         if problems is not None:
