@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import loa.certificates as c
 from loa.certificates.memory import recognized, remembered
 from loa.certificates.until import AnytimeCertificate
 from loa.experiments.experiment import Experiment, Prior, Recipe, Task
+from loa.problems.role import Role, own_key
 from loa.results.run_results import Results
 from loa.run import Order, carry_out
 from loa.storage.ledger import EditedLedgerError, Ledger
@@ -124,8 +126,8 @@ def test_a_batch_that_was_added_before_is_refused():
 
 
 def test_a_certificate_of_an_evaluation_names_what_it_is_about():
-    problems = Bowls().draw(loa.problems.role.Role.test.key(0), 30)
-    options = dict(criterion=loa.loss_below(1e-4), horizon=200, key=loa.problems.role.own_key(0, 1))
+    problems = Bowls().draw(Role.test.key(0), 30)
+    options: Any = dict(criterion=loa.loss_below(1e-4), horizon=200, key=own_key(0, 1))
     first, second = (
         loa.certify(loa.evaluate(loa.GradientDescent(rate), Bowls(), problems, **options)) for rate in (0.4, 0.5)
     )

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ..certificates import Certificate, Draw, Plan
 from ..problems.role import Role
 from ..storage.ledger import Entry, Ledger
-from ..storage.provenance import commit
 
 LOOKS = (Role.posterior.text, Role.held_out.text, Role.test.text)
 """Roles whose problems, once they were drawn and measured, have been looked at."""
@@ -33,16 +32,11 @@ class Book:
     """
 
     def __init__(self, ledger: Ledger, identity: Mapping[str, Any]):
-        self.ledger, self.seed = ledger, int(identity["seed"])
-        self.problem_class = str(identity["problem class"]["fingerprint"])
-        self.about = {
-            "experiment": str(identity["experiment"]),
-            "problem class": self.problem_class,
-            "criterion": str(identity["criterion"]["is"]),
-            "horizon": str(identity["horizon"]),
-            "seed": str(self.seed),
-            "version": f"loa {identity['versions']['loa']}, commit {commit()}",
-        }
+        known = {name: each.get("is", each) if isinstance(each, Mapping) else each for name, each in identity.items()}
+        self.ledger, self.seed = ledger, int(identity.get("seed", 0))
+        self.problem_class = str(identity.get("problem class", {}).get("fingerprint", ""))
+        self.about = {name: str(known.get(name, "")) for name in ("experiment", "criterion", "horizon", "seed")}
+        self.about |= {"problem class": self.problem_class, "version": str(known.get("versions", {}).get("loa", ""))}
 
     def begin(self, *, resumed: bool) -> None:
         """A run begins, unless it is one that was interrupted."""
