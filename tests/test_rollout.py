@@ -98,9 +98,7 @@ def test_what_is_wrong_with_next_is_said():
             return problem[:2]
 
     problems = jnp.ones((2, 3)) * jnp.array([1.0, 2.0])[:, None]
-    with pytest.raises(
-        ValueError, match=r"Shrinking.next must return a problem like the one before, float64
-    ):
+    with pytest.raises(ValueError, match=r"Shrinking.next must return a problem like the one before, float64"):
         loa.rollout(DESCENT, Shrinking(), problems, **SETTING)
     with pytest.raises(TypeError, match="Rosenbrock has no next problem: define `def next"):
         loa.rollout(DESCENT, loa.problems.Rosenbrock(), loa.problems.Rosenbrock().draw(KEY, 2), **SETTING)
