@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
+from ..problems.given import FromInstances, OfLog
+from ..problems.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
 from ..storage.resuming import forget_evaluations
@@ -131,6 +134,7 @@ class Recipe:
         prior: how candidates around the learned algorithm are found.
         effort: scales the numbers of steps, candidates and problems of learning.
         presets: what "quick", "paper" and "pretrained" change. The last is for weights that ship with loa.
+        log: the instances that problems of all roles are taken from, each once, if they are not drawn by the class.
         classes: your own classes that learned algorithms may be made of; an interrupted run needs them to resume.
     """
 
@@ -141,6 +145,7 @@ class Recipe:
     effort: float = 1.0
     presets: Mapping[str, Preset] = field(default_factory=dict)
     classes: tuple[type, ...] = ()
+    log: Log | None = None
 
     def __post_init__(self):
         check_sizes(self.sizes)
@@ -202,6 +207,11 @@ class Experiment:
     presentation: Presentation = Presentation()
 
     def __post_init__(self):
+        if isinstance(self.problem_class, FromInstances | OfLog) and self.recipe.log is None:
+            raise ValueError(
+                "problems from instances are divided among the roles: give the recipe "
+                "`log=loa.problems.Log(instances)` and its sizes, or let experiments.from_file.experiment_for do it."
+            )
         twice = [name for name in self.task.baselines if name in self.recipe.tuned]
         if twice:
             raise ValueError(
@@ -229,9 +239,12 @@ class Experiment:
 
     def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""
-        role = Role.named(role)
+        role, log = Role.named(role), self.recipe.log
         key = jax.random.fold_in(jax.random.key(seed), int(role))
-        problems = self.problem_class.draw(key, size or self.sizes[role.text])
+        if log is None:
+            problems = self.problem_class.draw(key, size or self.sizes[role.text])
+        else:
+            problems = jax.tree.map(jnp.asarray, log.of(role, seed, size))
         return with_optimal_losses(self.problem_class, problems) if optimal_losses else problems
 
     @property
@@ -284,8 +297,13 @@ class Lesson:
         """A random key for learning, different from the keys of all draws."""
         return jax.random.fold_in(jax.random.key(self.seed), 0x1EA7)
 
+    def at_most(self, size: int) -> int:
+        """How many problems there are to learn from, of the number wanted: all, unless they come from a log."""
+        log = self.experiment.recipe.log
+        return size if log is None else min(size, log.sizes[Role.training.text])
+
     def problems(self, size: int, *, optimal_losses: bool = False) -> Any:
-        """Problems to learn from. They have no other role."""
+        """Problems to learn from, or all there are if a log has fewer. They have no other role."""
         return self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
 
     @property

@@ -61,9 +61,9 @@ class ProblemClass(eqx.Module):
     affine_gradient: ClassVar[bool] = False
     """Whether the smooth part is quadratic in x, so that the gradient at x + β(x - y) follows from those at x and y."""
 
-    @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:
-        """Draw one problem θ from the distribution."""
+        """Draw one problem θ from the distribution. A class whose problems come from a log needs no such method."""
+        raise self._missing("way to draw a problem", "sample(self, key)")
 
     @abstractmethod
     def loss(self, x: Any, problem: Any) -> Scalar:
@@ -97,6 +97,10 @@ class ProblemClass(eqx.Module):
                 raise ValueError(copies)
             warn(copies)
         return problems
+
+    def at_most(self, num_problems: int) -> int:
+        """How many problems a draw can have, of the number wanted: all of them, unless there are finitely many."""
+        return num_problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
         """The smooth part of the loss. This is the whole loss unless the class has a `prox` for the rest."""

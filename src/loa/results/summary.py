@@ -26,7 +26,8 @@ MEASURES = ("mean", "median", "q95", "cvar95")
 RESERVED = (
     "family", "solved", "solved_interval", "milliseconds", "seconds",  # numbers of an algorithm
     "outcome", "gap", "features", "band_value", "band_share",  # variables of performance.nc
-    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band",  # its axes
+    "log_stopping_time", "log_place", "log_role",  # variables of performance.nc, for a log
+    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band", "instance",  # its axes
     "success", "distribution",  # certificates of every run
 )  # fmt: skip
 """Names of something else in the results, which no functional may have."""
@@ -195,6 +196,7 @@ class RunSummary:
     more_tests: Mapping[str, AlgorithmSummary] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     claims: tuple[Mapping[str, Any], ...] = ()
+    log: Mapping[str, Any] = field(default_factory=dict)
     plan: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
