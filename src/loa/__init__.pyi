@@ -32,6 +32,7 @@ from .learning import train as train
 from .learning.tuning import tune as tune
 from .learning.tuning_by_gradient import tune_by_gradient as tune_by_gradient
 from .problems import gaps as gaps
+from .problems import sets as sets
 from .problems.criterion import Criterion as Criterion
 from .problems.criterion import distance_below as distance_below
 from .problems.criterion import gap_below as gap_below

@@ -21,6 +21,7 @@ from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.once import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
+from ..problems.sets.given import check_constraint
 from ..problems.vector_points import Form, dtype_of
 from ..problems.warning import warn
 from .functionals import End, Functional, Indicator
@@ -177,6 +178,7 @@ def _check_problem_class(job: Job) -> None:
     problem_class, problem = job.problem_class, _first_problem(job)
     name = type(problem_class).__name__
     x0 = _start(problem_class, problem, job.key)
+    check_constraint(problem_class, problem)
     try:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:

@@ -48,8 +48,8 @@ class Performance:
 
     `performance["stopping_time"]` is the array of that functional, with axes (problem, replicate), or (candidate,
     problem, replicate) for a stack of algorithms with `weights`. `outcome` says how each trajectory ended:
-    "solved", "exhausted" (the horizon came first) or "diverged" (the loss became infinite or not a number). `seconds`
-    is how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
+    "solved", "exhausted" (the horizon came first) or "diverged" (loss or point ceased to be numbers). `seconds` is
+    how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
     functional and `units` what it counts; `loa.certify(performance, "stopping_time")` relies on both.
     """
 
@@ -120,7 +120,7 @@ def evaluate(
 
     For each problem \(\theta_n\) a trajectory \(\xi \sim \psi(h, \theta_n, \cdot)\) is sampled, and each functional
     \(\varphi(\theta_n, \xi)\) is measured (section 3.4 of the paper). A trajectory ends when the criterion is met, at
-    the horizon, or when the loss is no longer finite. Trajectories are not stored.
+    the horizon, or when the loss is NaN or the point not finite. Trajectories are not stored.
 
     Arguments:
         algorithm: one algorithm, or a stack of them (`loa.stack`).

@@ -118,7 +118,7 @@ class Job(eqx.Module):
         """
         walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
         record = walk.look(slot.moment)
-        finite = jnp.isfinite(record.gap(gaps.loss))
+        finite = is_sound(record.gap(gaps.loss), record.iterate)
         unsolved = slot.stopping_time < 0
         solved_now = unsolved & finite & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
@@ -179,6 +179,12 @@ def _together(*parts: Any) -> Algorithm:
 
 def _take(tree: Any, index: Int[Array, ""]) -> Any:
     return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, tree)
+
+
+def is_sound(loss: Scalar, x: Any) -> Bool[Array, ""]:
+    """Whether a trajectory has not diverged: its loss is a number or +∞, as outside a set, and its point is finite."""
+    finite = [jnp.all(jnp.isfinite(part)) for part in jax.tree.leaves(x)]
+    return ~(jnp.isnan(loss) | jnp.isneginf(loss)) & jnp.all(jnp.stack(finite))
 
 
 def where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:
