@@ -17,14 +17,13 @@ from ..algorithms.algorithm import Algorithm
 from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
-from ..problems.given import FromInstances, OfLog
 from ..problems.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
 from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
-from .checks import check_baselines, check_functionals, check_name, check_sizes, check_type, check_ways
+from .checks import check_baselines, check_functionals, check_log, check_name, check_sizes, check_type, check_ways
 
 if TYPE_CHECKING:
     import xarray
@@ -207,11 +206,7 @@ class Experiment:
     presentation: Presentation = Presentation()
 
     def __post_init__(self):
-        if isinstance(self.problem_class, FromInstances | OfLog) and self.recipe.log is None:
-            raise ValueError(
-                "problems from instances are divided among the roles: give the recipe "
-                "`log=loa.problems.Log(instances)` and its sizes, or let experiments.from_file.experiment_for do it."
-            )
+        check_log(self.problem_class, self.recipe.log)
         twice = [name for name in self.task.baselines if name in self.recipe.tuned]
         if twice:
             raise ValueError(

@@ -232,7 +232,7 @@ def _imported(path: Path) -> ModuleType:
     return module
 
 
-def _problem_class(module: ModuleType, instances: Instances | None) -> ProblemClass:
+def _problem_class(module: ModuleType, instances: Instances | None = None) -> ProblemClass:
     """`problem_class` if the file has one, else its only subclass of ProblemClass, made without arguments.
 
     With logged instances, functions `loss` and `start` are enough.
@@ -256,9 +256,9 @@ def _problem_class(module: ModuleType, instances: Instances | None) -> ProblemCl
             f"there must be one subclass of loa.ProblemClass (found: {names}): define one, or say which is meant by "
             "`problem_class = ...`."
         )
-    missing = sorted(getattr(classes[0], "__abstractmethods__", ()))
+    missing: list[str] = sorted(getattr(classes[0], "__abstractmethods__", ()))
     if instances is None and classes[0].sample is ProblemClass.sample:
-        missing.append("sample")
+        missing = [*missing, "sample"]
     if missing:
         raise ValueError(f"{classes[0].__name__} must define {' and '.join(f'`{name}`' for name in missing)}.")
     try:

@@ -205,7 +205,7 @@ def _of_one_shape(good: dict[str, Any], readable: int) -> tuple[dict[str, Any], 
     if len(odd) > MOST_ODD * readable:
         raise ValueError(
             f"instances have unequal shapes ({sizes_in_words(good.values())}): say pad=True to fill them up with zeros "
-            "and get a mask, or run each size by itself."
+            "and get a mask, or run each size separately."
         )
     return {name: each for name, each in good.items() if name not in odd}, odd
 

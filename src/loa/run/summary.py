@@ -119,7 +119,7 @@ def _on_test(certificate: Certificate, learned: Mapping[str, np.ndarray]) -> flo
     if certificate.functional == "solved":
         values = learned["outcome"] == "solved"
     elif certificate.functional == TRUNCATED:
-        values = np.minimum(np.asarray(learned[STOPPING], float), certificate.cap)
+        values = np.minimum(np.asarray(learned[STOPPING], float), certificate.cap or np.inf)
     elif certificate.functional in learned:
         values = np.asarray(learned[certificate.functional], float)
     else:
