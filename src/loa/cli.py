@@ -193,29 +193,29 @@ def _compare(setting: Experiment, names: list[str], problems: int, horizon: int,
     if unknown:
         _fail(f"{setting.name} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
 
-    import jax
     from rich.console import Console
 
+    from .problems.role import Role, own_key
     from .results.comparison import compare
     from .results.table import show
 
-    draw_key, run_key = jax.random.split(jax.random.key(seed))
     comparison = compare(
         {name: known[name] for name in names},
         setting.problem_class,
-        setting.problem_class.draw(draw_key, problems),
+        setting.draw(Role.comparison, seed, problems),
         criterion=setting.criterion,
         horizon=horizon,
-        key=run_key,
+        key=own_key(seed, 0xC0A9),
         progress=True,
     )
     console = Console()
     title = f"{setting.name}: stopping time on {problems} problems, at most {horizon} steps"
     show(console, comparison.table(title))
     for other in names[1:]:
-        less, share = comparison.advantage(names[0], over=other), comparison.faster(names[0], over=other)
+        verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
         console.print(
-            f"{names[0]} needs {less} steps less than {other} and is faster on {float(share):.0%} of problems.",
+            f"{names[0]} needs {verdict.saved:.4g} steps less than {other} on these problems and is faster on "
+            f"{float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
             markup=False,
         )
 

@@ -8,22 +8,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..certificates.draws import Draw
 from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
-from ..problems.role import Role
+from ..problems.role import Role, own_key
 from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
 from .checks import check_baselines, check_functionals, check_log, check_name, check_sizes, check_type, check_ways
+from .support import Prior as Prior
 
 if TYPE_CHECKING:
     import xarray
@@ -70,40 +71,6 @@ class Task:
         whole_number("`horizon`", self.horizon)
         check_baselines(self.baselines)
         check_functionals(self.functionals, self.horizon)
-
-
-def is_single_number(leaf: Any) -> bool:
-    """Whether a parameter is a single number, such as a step size, and not an array, such as a learned curvature."""
-    return eqx.is_inexact_array(leaf) and leaf.ndim == 0
-
-
-@dataclass(frozen=True)
-class Prior:
-    """How the support of the prior is sampled around what was learned, as in `loa.learning.langevin_support`.
-
-    Parameters that are single numbers vary, and candidates have the others in common. An algorithm that has none, such
-    as a network, varies as a whole, by steps of a hundredth of the size.
-    """
-
-    candidates: int = 100
-    step_size: float = 1e-4
-    chains: int = 10
-    thinning: int = 20
-    batch: int = 16
-    at_least: float = 0.9
-
-    def around(self, learned: Algorithm) -> dict[str, Any]:
-        """The options for sampling around this algorithm."""
-        single = any(map(is_single_number, jax.tree.leaves(learned)))
-        return {
-            "size": self.candidates,
-            "step_size": self.step_size if single else 0.01 * self.step_size,
-            "free": is_single_number if single else eqx.is_inexact_array,
-            "chains": self.chains,
-            "thinning": self.thinning,
-            "batch": self.batch,
-            "at_least": self.at_least,
-        }
 
 
 @dataclass(frozen=True)
@@ -235,12 +202,18 @@ class Experiment:
     def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""
         role, log = Role.named(role), self.recipe.log
-        key = jax.random.fold_in(jax.random.key(seed), int(role))
         if log is None:
-            problems = self.problem_class.draw(key, size or self.sizes[role.text])
+            problems = self.problem_class.draw(role.key(seed), size or self.sizes[role.text])
         else:
             problems = jax.tree.map(jnp.asarray, log.of(role, seed, size))
         return with_optimal_losses(self.problem_class, problems) if optimal_losses else problems
+
+    @property
+    def finite(self) -> bool:
+        """Whether independent draws may coincide: there are finitely many problems, or a log has repeats."""
+        return self.problem_class.finite or (
+            self.recipe.log is not None and self.recipe.log.instances.repeats == "keep"
+        )
 
     @property
     def name(self) -> str:
@@ -290,7 +263,7 @@ class Lesson:
     @property
     def key(self) -> Key[Array, ""]:
         """A random key for learning, different from the keys of all draws."""
-        return jax.random.fold_in(jax.random.key(self.seed), 0x1EA7)
+        return own_key(self.seed, 0x1EA7)
 
     def at_most(self, size: int) -> int:
         """How many problems there are to learn from, of the number wanted: all, unless they come from a log."""
@@ -298,8 +271,11 @@ class Lesson:
         return size if log is None else min(size, log.sizes[Role.training.text])
 
     def problems(self, size: int, *, optimal_losses: bool = False) -> Any:
-        """Problems to learn from, or all there are if a log has fewer. They have no other role."""
-        return self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
+        """Problems to learn from, or all that a log has. They have no other role; the facts note their fingerprints."""
+        problems = self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
+        if size > len(self.facts.get("draw", {}).get("fingerprints", ())):  # a longer draw begins with a shorter one
+            self.facts["draw"] = Draw.of(problems, Role.training.text, finite=self.experiment.finite).to_dict()
+        return problems
 
     @property
     def imitation_checkpoint(self) -> Path | None:

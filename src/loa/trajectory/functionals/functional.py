@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -58,6 +58,9 @@ class Functional(eqx.Module):
     """
 
     name: eqx.AbstractVar[str]
+
+    is_number: ClassVar[bool] = True
+    """Whether the value is one number; what solving keeps of a trajectory is more than that."""
 
     def __check_init__(self):
         kind = type(self).__name__
