@@ -107,7 +107,7 @@ class Recipe:
     learned: Mapping[str, Learn]
     sizes: Mapping[str, int]
     tuned: Mapping[str, Learn] = field(default_factory=dict)
-    prior: Prior = Prior()
+    prior: Prior = field(default_factory=Prior)
     effort: float = 1.0
     presets: Mapping[str, Preset] = field(default_factory=dict)
     classes: tuple[type, ...] = ()

@@ -123,6 +123,7 @@ def experiment_for(
     """
     _check_given(criterion, horizon, baselines, sizes, learn, functionals)
     log = log_of(problem_class, instances, sizes or {}, order)
+    _check_roles(sizes or {}, SIZES if log is None else log.sizes)
     if log is not None:
         problem_class = of_log(problem_class, log.training)
     check_problem_class(problem_class)
@@ -178,12 +179,16 @@ def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn
         whole_number("`horizon`", horizon)
     check_baselines({} if baselines is None else baselines)
     check_functionals(functionals, 500 if horizon is None else horizon)
-    others = [role for role in sizes if role not in (*SIZES, "training")] if isinstance(sizes, Mapping) else []
-    if others:
-        raise ValueError(f"`sizes` may be given for {', '.join(SIZES)}, but not for {others[0]!r}.")
     check_sizes({} if sizes is None else sizes)
     if learn is not None:
         check_learn(learn)
+
+
+def _check_roles(sizes: Mapping[str, int], known: Mapping[str, int]) -> None:
+    """Refuse sizes of roles for which problems are not drawn in a fixed number."""
+    others = [role for role in sizes if role not in known]
+    if others:
+        raise ValueError(f"`sizes` may be given for {', '.join(known)}, but not for {others[0]!r}.")
 
 
 def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bool) -> Criterion:

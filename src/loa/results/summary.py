@@ -260,7 +260,7 @@ class RunSummary:
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
         }
-        content = encoded(content)
+        content = encoded({name: each for name, each in content.items() if name != "log" or each})
         return {**content, CHECKSUM: digest(content)}
 
     @classmethod
