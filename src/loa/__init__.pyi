@@ -23,6 +23,7 @@ from .algorithms.newton import Newton as Newton
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
+from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
 from .deployment.solution import Solution as Solution
 from .deployment.solution import Solutions as Solutions

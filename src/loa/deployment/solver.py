@@ -114,7 +114,7 @@ class Solver:
         Returns:
             The solutions, in the order of the problems.
         """
-        setting = dict(criterion=self.criterion, horizon=self.horizon, key=self.key)
+        setting: Any = dict(criterion=self.criterion, horizon=self.horizon, key=self.key)
         with jax.enable_x64(self._float64):
             found = solve(self.algorithm, self.problem_class, problems, **setting, **options)
             unsolved = np.flatnonzero(found.outcome != "solved")

@@ -22,6 +22,7 @@ from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED
 from .examination import STATISTICS, Examined
+from .identity import of_file
 from .over_log import log_summary
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def provenance(order: Order) -> dict[str, Any]:
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": order.command,
+        "file": None if order.file is None else of_file(order.file.resolve()),
         "commit": commit(),
         "versions": versions(),
         "machine": {

@@ -131,9 +131,10 @@ class Job(eqx.Module):
         """
         walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
         record = walk.look(slot.moment)
-        finite = is_sound(record.gap(gaps.loss), record.iterate)
+        sound = is_sound(record.gap(gaps.loss), record.iterate)
+        finite = sound | walk.algorithm.recovers(slot.state)
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & record.gap(self.criterion)
+        solved_now = unsolved & sound & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             where((slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold)
