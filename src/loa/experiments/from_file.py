@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -121,9 +121,10 @@ def experiment_for(
     Returns:
         An experiment for `loa.run.carry_out`.
     """
+    logged = instances is not None or isinstance(problem_class, FromInstances)
+    _check_roles({} if sizes is None else sizes, (*SIZES, "training") if logged else SIZES)
     _check_given(criterion, horizon, baselines, sizes, learn, functionals)
     log = log_of(problem_class, instances, sizes or {}, order)
-    _check_roles(sizes or {}, SIZES if log is None else log.sizes)
     if log is not None:
         problem_class = of_log(problem_class, log.training)
     check_problem_class(problem_class)
@@ -184,9 +185,9 @@ def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn
         check_learn(learn)
 
 
-def _check_roles(sizes: Mapping[str, int], known: Mapping[str, int]) -> None:
-    """Refuse sizes of roles for which problems are not drawn in a fixed number."""
-    others = [role for role in sizes if role not in known]
+def _check_roles(sizes: Any, known: Iterable[str]) -> None:
+    """Refuse sizes of roles that there are none of, or that have no fixed number of problems."""
+    others = [role for role in sizes if role not in known] if isinstance(sizes, Mapping) else []
     if others:
         raise ValueError(f"`sizes` may be given for {', '.join(known)}, but not for {others[0]!r}.")
 
