@@ -71,9 +71,9 @@ class ProblemClass(eqx.Module):
         if composite and (cls.prox is ProblemClass.prox or cls.constraint is not ProblemClass.constraint):
             cls.loss = ProblemClass._smooth_and_constraint
 
-    @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:
-        """Draw one problem θ from the distribution."""
+        """Draw one problem θ from the distribution. A class whose problems come from a log needs no such method."""
+        raise self._missing("way to draw a problem", "sample(self, key)")
 
     @abstractmethod
     def loss(self, x: Any, problem: Any) -> Scalar:
@@ -107,6 +107,10 @@ class ProblemClass(eqx.Module):
                 raise ValueError(copies)
             warn(copies)
         return problems
+
+    def at_most(self, num_problems: int) -> int:
+        """How many problems a draw can have, of the number wanted: all of them, unless there are finitely many."""
+        return num_problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
         """The smooth part of the loss. This is the whole loss unless `constraint` or `prox` stands for the rest."""
