@@ -8,10 +8,6 @@ import loa
 ROWS, GROUPS, SIZE = 60, 20, 4
 
 
-def norms(x):
-    return jnp.linalg.norm(x.reshape(GROUPS, SIZE), axis=1)
-
-
 class GroupLasso(loa.ProblemClass):
     """Three groups in twenty matter; rows, right-hand side and penalty differ."""
 
@@ -25,12 +21,8 @@ class GroupLasso(loa.ProblemClass):
     def smooth(self, x, problem):
         return 0.5 * jnp.sum((problem[0] @ x - problem[1]) ** 2)
 
-    def loss(self, x, problem):
-        return self.smooth(x, problem) + problem[2] * jnp.sum(norms(x))
-
-    def prox(self, x, step_size, problem):
-        shrunk = 1.0 - step_size * problem[2] / jnp.maximum(norms(x), 1e-300)
-        return x * jnp.repeat(jnp.maximum(shrunk, 0.0), SIZE)
+    def constraint(self, problem):
+        return loa.sets.GroupNorm(problem[2], groups=SIZE)
 
     def smoothness(self, problem):
         return jnp.linalg.eigvalsh(problem[0] @ problem[0].T)[-1]

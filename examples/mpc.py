@@ -28,10 +28,7 @@ class Control(loa.ProblemClass):
     def smooth(self, forces, state):
         return 0.5 * forces @ HESSIAN @ forces + forces @ LINEAR @ state
 
-    loss = smooth  # inside the bounds, which are up to prox
-
-    def prox(self, forces, step_size, state):
-        return jnp.clip(forces, -1.0, 1.0)
+    constraint = loa.sets.Box(-1.0, 1.0)
 
     def smoothness(self, state):
         return np.linalg.eigvalsh(HESSIAN)[-1]

@@ -23,13 +23,7 @@ class Portfolios(loa.ProblemClass):
         variance = weights @ problem["covariance"] @ weights
         return 0.5 * problem["aversion"] * variance - problem["mean"] @ weights
 
-    loss = smooth  # inside the simplex, which is up to prox
-
-    def prox(self, weights, step_size, problem):
-        """The nearest point of the simplex."""
-        descending = jnp.sort(weights)[::-1]
-        levels = (jnp.cumsum(descending) - 1.0) / jnp.arange(1, ASSETS + 1)
-        return jnp.maximum(weights - levels[jnp.sum(descending > levels) - 1], 0.0)
+    constraint = loa.sets.Simplex()
 
     def smoothness(self, problem):
         return problem["aversion"] * jnp.linalg.eigvalsh(problem["covariance"])[-1]

@@ -22,10 +22,8 @@ class StepsInNoise(loa.ProblemClass):
         denoised = noisy + jnp.diff(tensions, prepend=0.0, append=0.0)
         return 0.5 * jnp.sum(denoised**2)
 
-    loss = smooth  # inside the bounds, which are up to prox
-
-    def prox(self, tensions, step_size, problem):
-        return jnp.clip(tensions, -problem[1], problem[1])
+    def constraint(self, problem):
+        return loa.sets.Box(-problem[1], problem[1])
 
     def smoothness(self, problem):
         return jnp.asarray(4.0)

@@ -25,10 +25,7 @@ class SupportVectors(loa.ProblemClass):
     def smooth(self, multipliers, matrix):
         return 0.5 * multipliers @ matrix @ multipliers - jnp.sum(multipliers)
 
-    loss = smooth  # inside the bounds, which are up to prox
-
-    def prox(self, multipliers, step_size, matrix):
-        return jnp.clip(multipliers, 0.0, 10.0)
+    constraint = loa.sets.Box(0.0, 10.0)
 
     def smoothness(self, matrix):
         return jnp.linalg.eigvalsh(matrix)[-1]

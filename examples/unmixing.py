@@ -25,10 +25,7 @@ class Unmixing(loa.ProblemClass):
         spectra, pixel = problem
         return 0.5 * jnp.sum((spectra @ abundances - pixel) ** 2)
 
-    loss = smooth  # inside the bounds, which are up to prox
-
-    def prox(self, abundances, step_size, problem):
-        return jnp.maximum(abundances, 0.0)
+    constraint = loa.sets.NonNegative()
 
     def smoothness(self, problem):
         return jnp.linalg.eigvalsh(problem[0].T @ problem[0])[-1]

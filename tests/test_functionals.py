@@ -179,7 +179,7 @@ class NotANumberAtTheStart(Bowls):
 class Bounces(loa.Algorithm):
     """Jumps onto the solution and then to infinity."""
 
-    scale: float = eqx.field(converter=jnp.asarray, default=1e200)
+    scale: float = eqx.field(converter=jnp.asarray, default=np.inf)
 
     def init(self, oracle, x0):
         return x0

@@ -24,7 +24,12 @@ from .algorithms.newton import Newton as Newton
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
+from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
+from .deployment.solution import Solution as Solution
+from .deployment.solution import Solutions as Solutions
+from .deployment.solve import solve as solve
+from .deployment.solver import Solver as Solver
 from .deployment.to_optax import to_optax as to_optax
 from .deployment.to_scipy import scipy_method as scipy_method
 from .deployment.to_torch import torch_optimizer as torch_optimizer
@@ -33,6 +38,7 @@ from .learning import train as train
 from .learning.tuning import tune as tune
 from .learning.tuning_by_gradient import tune_by_gradient as tune_by_gradient
 from .problems import gaps as gaps
+from .problems import sets as sets
 from .problems.criterion import Criterion as Criterion
 from .problems.criterion import distance_below as distance_below
 from .problems.criterion import gap_below as gap_below

@@ -160,10 +160,13 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     copies = None if problem_class.finite else coincidences.explained(name, problems)
     if copies is not None:
         raise ValueError(copies)
+    if problem_class.has("constraint"):
+        for number in range(SAMPLE):  # a set that is made of numbers says what is wrong with them
+            problem_class.term(jax.tree.map(lambda leaf, number=number: leaf[number], problems))
     if any(threshold.gap is gaps.loss_gap for threshold in criterion.thresholds()):
         problems = with_optimal_losses(problem_class, problems)
     losses, solved = (np.asarray(each) for each in _at_start(problem_class, criterion, problems))
-    if not np.isfinite(losses).any():
+    if not np.isfinite(losses).any() and not (problem_class.has("constraint") and np.isposinf(losses).any()):
         raise ValueError(
             f"{name}.loss is {losses[0]} at the start of all of {SAMPLE} sample problems: start where it is finite."
         )

@@ -15,7 +15,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..trajectory.functionals import Functional, Indicator
-from ..trajectory.job import where
+from ..trajectory.job import is_sound, where
 from ..trajectory.walk import Walk
 from .objective import Objective, OverSegments, Segment, Slot
 
@@ -145,7 +145,7 @@ class Recipe(eqx.Module):
             return Walk(algorithm, self.problem_class, problem).point(state)
 
         before, after = (jax.vmap(point)(each, slots.problem) for each in (slots.state, states))
-        finite = jax.vmap(lambda x, problem: jnp.isfinite(self.problem_class.loss(x, problem)))(after, slots.problem)
+        finite = jax.vmap(lambda x, problem: is_sound(self.problem_class.loss(x, problem), x))(after, slots.problem)
         solved = jax.vmap(lambda x, problem: self.criterion(self.problem_class, x, problem))(after, slots.problem)
         by_chance = jax.random.bernoulli(jax.random.fold_in(key, 0), self.restart, (self.batch,))
         done = solved | ~finite | by_chance

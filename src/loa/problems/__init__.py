@@ -1,6 +1,7 @@
 """Problem classes: distributions of optimization problems, with their oracles and solution criteria."""
 
 from . import gaps as gaps
+from . import sets as sets
 from .computed_optimum import ComputedOptimum as ComputedOptimum
 from .given import FromFunctions as FromFunctions
 from .given import FromInstances as FromInstances

@@ -21,8 +21,8 @@ from .waiting import waiting_for
 from .warning import warn
 
 OPTIONAL = (
-    "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox", "stochastic_loss",
-    "smoothness", "optimal_loss", "optimal_accuracy", "solution",
+    "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox", "constraint",
+    "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy", "solution",
 )  # fmt: skip
 """What a problem class may say about its problems beyond how to draw one, its loss and where to start."""
 
@@ -38,8 +38,12 @@ class ProblemClass(eqx.Module):
     define how to draw a problem (`sample`), its loss (`loss`) and where an algorithm starts (`start`). Everything is
     written for *one* problem, a pytree of arrays, and *one* point x, an array of any shape; loa does the batching. A
     class that knows more overrides the optional methods: `gradient`, `value_and_gradient`, `hessian_product`,
-    `hessian`, `residuals`, `smooth` and `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`, `solution`. Asking for
-    one of these that has no default and was not overridden raises `MissingOracle`.
+    `hessian`, `residuals`, `smooth` and `constraint` or `prox`, `stochastic_loss`, `smoothness`, `optimal_loss`,
+    `solution`. Asking for one of these that has no default and was not overridden raises `MissingOracle`.
+
+    A class with a constraint says `constraint = loa.sets.Simplex()`, or another set or penalty g of `loa.sets`, or has
+    a method `constraint(self, problem)` that returns one. It defines `smooth` in the place of `loss`: its loss is then
+    smooth + g, and its `prox` is that of g.
 
     Arrays that are drawn once and shared by all problems (a fixed design matrix) are fields of the subclass. A point
     may also be a pytree of arrays, such as a dictionary: all methods then see points of the form that `start` returns.
@@ -60,6 +64,12 @@ class ProblemClass(eqx.Module):
 
     affine_gradient: ClassVar[bool] = False
     """Whether the smooth part is quadratic in x, so that the gradient at x + β(x - y) follows from those at x and y."""
+
+    def __init_subclass__(cls, **options: Any):
+        super().__init_subclass__(**options)
+        composite = cls.loss is ProblemClass.loss and cls.smooth is not ProblemClass.smooth
+        if composite and (cls.prox is ProblemClass.prox or cls.constraint is not ProblemClass.constraint):
+            cls.loss = ProblemClass._smooth_and_constraint
 
     @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:
@@ -99,7 +109,7 @@ class ProblemClass(eqx.Module):
         return problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
-        """The smooth part of the loss. This is the whole loss unless the class has a `prox` for the rest."""
+        """The smooth part of the loss. This is the whole loss unless `constraint` or `prox` stands for the rest."""
         return self.loss(x, problem)
 
     def gradient(self, x: Any, problem: Any) -> Any:
@@ -130,8 +140,23 @@ class ProblemClass(eqx.Module):
         raise self._missing("residuals", "residuals(self, x, problem)")
 
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
-        """The proximal mapping prox_{αg}(x) of the non-smooth part g with step size α."""
+        """The proximal mapping prox_{αg}(x) of the non-smooth part g, or of `constraint`, with step size α."""
+        if self.has("constraint"):
+            return self.term(problem).prox(x, step_size)
         raise self._missing("prox", "prox(self, x, step_size, problem)")
+
+    def constraint(self, problem: Any) -> Any:
+        """The set that x must lie in, or another non-smooth part of the loss: one of `loa.sets`."""
+        raise self._missing("constraint", "constraint(self, problem)")
+
+    def term(self, problem: Any) -> Any:
+        """The constraint of one problem, whether the class has one for all problems or a method."""
+        return self.constraint(problem) if callable(self.constraint) else self.constraint
+
+    def _smooth_and_constraint(self, x: Any, problem: Any) -> Scalar:
+        """The loss of a class that defines only its smooth part."""
+        smooth = self.smooth(x, problem)
+        return smooth + self.term(problem).value(x) if self.has("constraint") else smooth
 
     def stochastic_loss(self, x: Any, problem: Any, key: Key[Array, ""]) -> Scalar:
         """An unbiased estimate of the loss, for example on a mini-batch drawn with `key`."""
@@ -164,7 +189,7 @@ class ProblemClass(eqx.Module):
 
         Arguments:
             method: "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox",
-                "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy" or "solution".
+                "constraint", "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy" or "solution".
 
         >>> from loa.problems import Lasso, Rosenbrock
         >>> Lasso(rows=2, columns=3).has("prox"), Rosenbrock().has("prox")
@@ -174,6 +199,10 @@ class ProblemClass(eqx.Module):
             raise ValueError(
                 f"{method!r} is not an optional method of a problem class; these are {', '.join(OPTIONAL)}."
             )
+        return self.defines(method) or (method == "prox" and self.defines("constraint"))
+
+    def defines(self, method: str) -> bool:
+        """Whether a subclass, or one object of it, has its own method of this name."""
         own = vars(self).get(method, getattr(type(self), method))
         return own is not None and own is not getattr(ProblemClass, method)
 

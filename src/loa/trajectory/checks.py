@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, Scalar
 
-from ..algorithms.algorithm import Algorithm, Stack
+from ..algorithms.algorithm import Algorithm, Aside, Stack
 from ..problems import gaps
 from ..problems.arguments import check_type, shown
 from ..problems.computed_optimum import ComputedOptimum
@@ -21,6 +21,7 @@ from ..problems.criterion import Criterion
 from ..problems.errors_of_jax import in_short
 from ..problems.once import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
+from ..problems.sets.given import check_constraint
 from ..problems.vector_points import Form, dtype_of
 from ..problems.warning import warn
 from .functionals import End, Functional, Indicator
@@ -152,8 +153,13 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
 
     jaxpr = eqx.filter_make_jaxpr(lambda job, slot: listening(job).advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
-    slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    in_use = [leaf for leaf in jax.tree.leaves(slot, is_leaf=_is_aside) if not _is_aside(leaf)]
+    slot_bytes = sum(map(num_bytes, in_use)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
     return Needs(slot_bytes, ear.heard)
+
+
+def _is_aside(part: Any) -> bool:
+    return isinstance(part, Aside)
 
 
 def _check_stack(job: Job) -> None:
@@ -177,6 +183,7 @@ def _check_problem_class(job: Job) -> None:
     problem_class, problem = job.problem_class, _first_problem(job)
     name = type(problem_class).__name__
     x0 = _start(problem_class, problem, job.key)
+    check_constraint(problem_class, problem)
     try:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
@@ -283,7 +290,7 @@ def _check_functionals(job: Job) -> None:
                 f"{name} must work on JAX arrays: no `if`, `and`, `or` or chained comparisons on values; "
                 "write (10 < time) & (time < 50) for 10 < time < 50."
             ) from error
-        if jnp.shape(value) != ():
+        if functional.is_number and jnp.shape(value) != ():
             raise ValueError(f"the result of {name} must be a scalar, got {_show(value)}.")
 
 

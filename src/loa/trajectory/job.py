@@ -42,12 +42,21 @@ class Slot(eqx.Module):
         return Moment(self.time, self.state, self.calls)
 
 
+OUTCOMES = ("solved", "exhausted", "diverged")
+"""How a trajectory can end: the criterion is met, the horizon is reached, or the loss is no longer finite."""
+
+
 class Outcome(NamedTuple):
     """What is kept of a trajectory that has ended."""
 
     solved: Any
     diverged: Any
     values: tuple[Any, ...]
+
+    @property
+    def words(self) -> np.ndarray:
+        """How each trajectory ended, in a word."""
+        return np.select([self.solved, self.diverged], [OUTCOMES[0], OUTCOMES[2]], OUTCOMES[1])
 
 
 class Job(eqx.Module):
@@ -69,10 +78,13 @@ class Job(eqx.Module):
     num_candidates: int | None = eqx.field(static=True)
     replicates: int = eqx.field(static=True)
     keeps_smoothness: bool = eqx.field(static=True, default=False)
+    draws: Int[Array, " problem"] | None = None
+    """Where each problem has one candidate, drawn for it: the numbers of the candidates."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return self.num_candidates or 1, self.indices.shape[0], self.replicates
+        candidates = 1 if self.num_candidates is None or self.draws is not None else self.num_candidates
+        return candidates, self.indices.shape[0], self.replicates
 
     @property
     def size(self) -> int:
@@ -86,6 +98,7 @@ class Job(eqx.Module):
         """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
         candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
         stacked = self.num_candidates is not None
+        candidate = candidate if self.draws is None else self.draws[number]
         own = _take(self.algorithms, candidate) if stacked else self.algorithms
         algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
@@ -118,9 +131,10 @@ class Job(eqx.Module):
         """
         walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
         record = walk.look(slot.moment)
-        finite = jnp.isfinite(record.gap(gaps.loss))
+        sound = is_sound(record.gap(gaps.loss), record.iterate)
+        finite = sound | walk.algorithm.recovers(slot.state)
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & record.gap(self.criterion)
+        solved_now = unsolved & sound & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             where((slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold)
@@ -179,6 +193,12 @@ def _together(*parts: Any) -> Algorithm:
 
 def _take(tree: Any, index: Int[Array, ""]) -> Any:
     return jax.tree.map(lambda leaf: leaf[index] if eqx.is_array(leaf) else leaf, tree)
+
+
+def is_sound(loss: Scalar, x: Any) -> Bool[Array, ""]:
+    """Whether a trajectory has not diverged: its loss is a number or +∞, as outside a set, and its point is finite."""
+    finite = [jnp.all(jnp.isfinite(part)) for part in jax.tree.leaves(x)]
+    return ~(jnp.isnan(loss) | jnp.isneginf(loss)) & jnp.all(jnp.stack(finite))
 
 
 def where(condition: Bool[Array, ""], chosen: Any, otherwise: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -45,7 +45,7 @@ class End(NamedTuple):
 
     @property
     def diverged(self) -> Bool[Array, ""]:
-        """Whether the loss became infinite or NaN before the problem was solved, which counts as the worst value."""
+        """Whether loss or point ceased to be numbers before the problem was solved, which counts as the worst value."""
         return ~self.solved & ~self.finite
 
 
@@ -58,6 +58,9 @@ class Functional(eqx.Module):
     """
 
     name: eqx.AbstractVar[str]
+
+    is_number: ClassVar[bool] = True
+    """Whether the value is one number; what solving keeps of a trajectory is more than that."""
 
     def __check_init__(self):
         kind = type(self).__name__
@@ -101,6 +104,12 @@ class Functional(eqx.Module):
     @abstractmethod
     def result(self, carry: Any, end: End) -> Scalar:
         """The value, once the trajectory has ended."""
+
+
+def ratio(after: Scalar, before: Scalar) -> Scalar:
+    """The factor from one gap to another, where before > 0; an infinite gap that stays infinite has the factor 1."""
+    both_infinite = jnp.isposinf(after) & jnp.isposinf(before)
+    return jnp.where(both_infinite, 1.0, after / jnp.where(both_infinite, 1.0, before))
 
 
 def capped(value: Scalar, cap: float) -> Scalar:

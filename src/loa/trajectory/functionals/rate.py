@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Scalar
 
 from ...problems import gaps
-from .functional import End, Functional, Record, capped
+from .functional import End, Functional, Record, capped, ratio
 
 
 class ConvergenceRate(Functional):
@@ -28,7 +28,7 @@ class ConvergenceRate(Functional):
     def update(self, carry: tuple[Scalar, Scalar], record: Record) -> tuple[Scalar, Scalar]:
         previous, rate = carry
         gap = record.gap(self.gap)
-        return gap, jnp.where(previous == 0, rate, jnp.maximum(rate, gap / previous))
+        return gap, jnp.where(previous == 0, rate, jnp.maximum(rate, ratio(gap, previous)))
 
     def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
         return capped(jnp.where(end.diverged, jnp.inf, carry[1]), self.cap)
@@ -55,6 +55,6 @@ class ContractionFactor(Functional):
     def result(self, carry: tuple[Scalar, Scalar], end: End) -> Scalar:
         first, last = carry
         time = jnp.where(end.solved, end.stopping_time, end.time)
-        ratio = jnp.where(first == 0, jnp.where(last > 0, jnp.inf, last), last / first)
-        factor = jnp.where(time == 0, 0.0, ratio ** (1.0 / jnp.maximum(time, 1)))
+        change = jnp.where(first == 0, jnp.where(last > 0, jnp.inf, last), ratio(last, first))
+        factor = jnp.where(time == 0, 0.0, change ** (1.0 / jnp.maximum(time, 1)))
         return capped(jnp.where(end.diverged, jnp.inf, factor), self.cap)
