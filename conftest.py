@@ -20,6 +20,7 @@ CREATED = None if PROGRAMS in os.environ else tempfile.mkdtemp(prefix="loa-progr
 os.environ.setdefault(PROGRAMS, CREATED or "")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # XLA 0.10.1 takes programs from this directory for another machine's
 
 QUICKLY = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "

@@ -25,6 +25,15 @@ def test_the_pass_that_splits_sums_is_known_and_can_be_disabled():
     )
 
 
+def test_products_followed_by_sums_are_whole():
+    """In jaxlib 0.10.2 they are not: the last of these is 266342400 there, on two cores."""
+    first = jnp.arange(16_385, dtype=float)
+    rows = jnp.stack((first, jnp.zeros_like(first), jnp.zeros_like(first)), axis=1)
+    matrix = jnp.eye(3)
+    lengths = jax.jit(jax.vmap(lambda row: jnp.sum((matrix @ row) ** 2)))(rows)
+    np.testing.assert_array_equal(lengths, np.asarray(first) ** 2, "JAX computes wrong results: see wrong_compiler.py.")
+
+
 def double(x):
     return np.asarray(2 * x)
 

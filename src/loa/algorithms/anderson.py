@@ -53,14 +53,16 @@ class AndersonProximalGradient(Algorithm):
     r"""The proximal gradient method for a loss f + g, extrapolated from its last m steps.
 
     The method looks for a fixed point of \(G(y) = x - \beta \nabla f(x)\), where \(x = \mathrm{prox}_{\beta g}(y)\) and
-    \(\beta = e^s / L\). With the residuals \(r = G(y) - y\) and the differences \(\Delta y, \Delta r\) of the last m steps,
+    \(\beta = e^s / L\). With the residuals \(r = G(y) - y\) and the differences \(\Delta y, \Delta r\) of the last m
+    steps,
 
     \[ y^{(t+1)} = G(y^{(t)}) - \sum_i \gamma_i (\Delta y_i + \Delta r_i), \qquad
-       \gamma = \arg\min_\gamma \big\| r^{(t)} - \sum_i \gamma_i \Delta r_i \big\|^2 + \eta \|\Delta r\|^2 \|\gamma\|^2. \]
+       \gamma = \arg\min_\gamma \big\| r^{(t)} - \sum_i \gamma_i \Delta r_i \big\|^2
+       + \eta \sum_i \gamma_i^2 \|\Delta r_i\|^2. \]
 
-    If an extrapolation has not reduced \(\|r\|\) by the factor `progress`, it is taken back, a proximal gradient step is
-    made from the best point in its place. A proximal gradient step never increases
-    \(\|r\|\), so with progress ≤ 1 the residuals decrease as they do without extrapolation, at half the speed at worst.
+    If \(\|r\|\) is then more than `progress` times the smallest so far, the extrapolation is taken back, and a proximal
+    gradient step is made from the point with the smallest. Such a step never increases \(\|r\|\). With progress 1 the
+    method is at worst half as fast as the proximal gradient method; in practice a larger progress is faster.
 
     A step takes one gradient and one proximal mapping, and m d operations more. It needs no second derivatives, so it
     suits problems with many unknowns. h = (s, log η, log progress).
@@ -68,7 +70,7 @@ class AndersonProximalGradient(Algorithm):
     Arguments:
         log_step: s; the method converges for \(e^s < 2\).
         log_regularization: log η.
-        log_progress: the logarithm of the factor by which the residual must shrink.
+        log_progress: the logarithm of the progress, the factor by which the residual may exceed the smallest so far.
         memory: m, a whole number of at least 1.
 
     Reference: Mai and Johansson, *Anderson acceleration of proximal gradient methods*, 2020.
@@ -83,8 +85,8 @@ class AndersonProximalGradient(Algorithm):
 
     log_step: Float[Array, ""] = eqx.field(converter=parameter("log_step"), default=0.0)
     log_regularization: Float[Array, ""] = eqx.field(converter=parameter("log_regularization"), default=-18.0)
-    log_progress: Float[Array, ""] = eqx.field(converter=parameter("log_progress"), default=0.0)
-    memory: int = eqx.field(static=True, default=6)
+    log_progress: Float[Array, ""] = eqx.field(converter=parameter("log_progress"), default=0.7)
+    memory: int = eqx.field(static=True, default=3)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Accelerated:
         nothing, history = jnp.zeros_like(x0), History.none(self.memory, x0.ravel())
@@ -97,18 +99,20 @@ class AndersonProximalGradient(Algorithm):
         length = norm(residual)
         better = length <= jnp.exp(self.log_progress) * state.reached
         changed = state.history.added((y - state.previous_y).ravel(), (residual - state.previous_residual).ravel())
-        history = History(*map(lambda old, new: jnp.where(jnp.isinf(state.reached), old, new), state.history, changed))
+        first = jnp.isinf(state.reached)
+        history = History(*(jnp.where(first, old, new) for old, new in zip(state.history, changed, strict=True)))
         shares = _solved(history.products, history.changes @ residual.ravel(), jnp.exp(self.log_regularization))
         ahead = forward - (shares @ (history.moves + history.changes)).reshape(y.shape)
-        ahead = jnp.where(better & jnp.all(jnp.isfinite(ahead)), ahead, jnp.where(better, forward, state.back))
+        back = jnp.where(length <= state.reached, forward, state.back)
+        ahead = jnp.where(better & jnp.all(jnp.isfinite(ahead)), ahead, back)
         return Accelerated(
             y=ahead,
             x=oracle.prox(ahead, beta),
             previous_y=y,
             previous_residual=residual,
             history=history,
-            reached=jnp.where(better, length, state.reached),
-            back=jnp.where(better, forward, state.back),
+            reached=jnp.minimum(length, state.reached),
+            back=back,
         )
 
     def iterate(self, state: Accelerated) -> Float[Array, ...]:

@@ -38,8 +38,8 @@ class SemismoothNewton(Algorithm):
     reduced \(\|F\|\) by less than the factor `progress`, it is taken back, and a proximal gradient step is made in its
     place. The damping μ grows then, and shrinks when a step succeeds, by factors of ten and of `shrink`.
 
-    A step takes one gradient, one proximal mapping and, unless it is frozen, a Hessian; it solves d linear equations. If
-    the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves most of the other work.
+    A step takes one gradient, one proximal mapping and, unless it is frozen, a Hessian; it solves d linear equations.
+    If the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves most of the other work.
 
     Arguments:
         log_damping: the logarithm of the first μ.
