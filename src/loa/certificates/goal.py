@@ -12,6 +12,7 @@ import numpy as np
 from ..problems.arguments import check_type, is_number, shown
 from .certificate import Certificate
 from .inputs import Array, failure_probability, fingerprint
+from .sentences import EXCHANGEABLE
 
 INDEPENDENT = "the problems are independent draws of the distribution that later problems come from"
 HELD_OUT = "the algorithm was fixed without these problems"
@@ -144,9 +145,16 @@ def share_at_cap(values: Array, cap: float) -> float:
     return float((floating >= np.asarray(cap, floating.dtype)).mean())
 
 
-def with_compared_draws(certificate: Certificate) -> Certificate:
+def with_compared_draws(certificate: Certificate, logged: bool = False) -> Certificate:
     """The certificate with a note that its draws were checked for problems in common."""
+    certificate = of_stream(certificate) if logged else certificate
     return dataclasses.replace(certificate, checked=(*certificate.checked, DISJOINT))
+
+
+def of_stream(certificate: Certificate) -> Certificate:
+    """The certificate as one about the stream of problems that instances were logged from."""
+    others = tuple(each for each in certificate.assumptions if each != INDEPENDENT)
+    return dataclasses.replace(certificate, assumptions=(EXCHANGEABLE, *others))
 
 
 def checked_mass(prior_mass: float | None) -> float:

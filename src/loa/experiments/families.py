@@ -135,7 +135,8 @@ def _proximal(lesson: Lesson) -> list[Family]:
         families.append(Family("semismooth Newton, new Hessians", "tuned", newton, SEMISMOOTH))
     if sample.spread <= SHARED:
         families.append(_splitting(sample))
-        if sample.dimension <= LARGEST_DENSE // 2 and sample.separable:
+        needed = 2 * sample.dimension + 2
+        if sample.dimension <= LARGEST_DENSE // 2 and sample.separable and lesson.at_most(needed) == needed:
             families.append(_proximal_newton(lesson, sample))
     return families
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from ..algorithms.algorithm import Algorithm
 from ..architectures import Curvature, DenseCurvature, DiagonalCurvature
 from ..learning import average_curvature
-from ..problems.problem_class import ProblemClass
+from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import VectorPoints, form_of_points, vectors_of
 from ..trajectory.kernels import trajectories
 from .experiment import Lesson
@@ -44,6 +44,7 @@ class Sample:
         first = jax.tree.map(lambda leaf: leaf[0], self.problems)
         self.form = form_of_points(lesson.experiment.problem_class, first)
         self.dimension = self.form.dimension
+        self.size = count_problems(self.problems)
 
     @cached_property
     def vectors(self) -> ProblemClass:
@@ -104,7 +105,7 @@ class Sample:
     @cached_property
     def _signs(self) -> Float[Array, "problem d"]:
         """A random direction for each problem."""
-        return jax.random.rademacher(jax.random.key(2), (SAMPLE, self.dimension), float)
+        return jax.random.rademacher(jax.random.key(2), (self.size, self.dimension), float)
 
     @cached_property
     def log_steepest(self) -> float:

@@ -13,7 +13,7 @@ WRONG = (0, 10, 2)
 
 if jaxlib_version[:3] == WRONG:
     warn(
-        "jaxlib 0.10.2 computes wrong results on CPUs (https://github.com/jax-ml/jax/issues/39103), so no number can be "
-        "trusted: install another version, for example with `pip install jax==0.10.1 jaxlib==0.10.1`.",
+        "jaxlib 0.10.2 computes wrong results on CPUs (https://github.com/jax-ml/jax/issues/39103), so no number can "
+        "be trusted: install another version, for example with `pip install jax==0.10.1 jaxlib==0.10.1`.",
         RuntimeWarning,
     )

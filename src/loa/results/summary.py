@@ -28,7 +28,8 @@ MEASURES = ("mean", "median", "q95", "cvar95")
 RESERVED = (
     "family", "solved", "solved_interval", "milliseconds", "seconds",  # numbers of an algorithm
     "outcome", "gap", "features", "band_value", "band_share",  # variables of performance.nc
-    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band",  # its axes
+    "log_stopping_time", "log_place", "log_role",  # variables of performance.nc, for a log
+    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band", "instance",  # its axes
     "success", "distribution",  # certificates of every run
 )  # fmt: skip
 """Names of something else in the results, which no functional may have."""
@@ -214,6 +215,7 @@ class RunSummary:
     more_tests: Mapping[str, AlgorithmSummary] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     claims: tuple[Mapping[str, Any], ...] = ()
+    log: Mapping[str, Any] = field(default_factory=dict)
     plan: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
@@ -258,7 +260,7 @@ class RunSummary:
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
         }
-        content = encoded(content)
+        content = encoded({name: each for name, each in content.items() if name != "log" or each})
         return {**content, CHECKSUM: digest(content)}
 
     @classmethod

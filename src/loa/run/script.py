@@ -24,10 +24,11 @@ from ..results.choice import Choice
 from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
 from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from ..trajectory.evaluation import evaluate
-from .certification import caps_of, certified, plan_for
+from .certification import caps_of, certified, plan_for, with_truncated
 from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
+from .few import out_of_reach
 from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .summary import Certified, summarize
@@ -117,7 +118,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     prior, prior_draws = _prior(order, best, choice, place)
 
     # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
-    plan = plan_for(experiment, prior.weights, prior.lam, (*_training_draw(facts), *prior_draws))
+    draws = (*_training_draw(facts), *prior_draws)
+    plan = plan_for(experiment, prior.weights, prior.lam, draws, prior.reach)
     place.fix(plan)
 
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
@@ -132,9 +134,10 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     of_posterior = plan.certify_posterior(tables, *weights, posterior_draw, budget=budget)
     if plan.deployed_on == Role.held_out.text:
         held_out, held_out_draw = _measured(order, "certify", deployed, Role.held_out, plan, place)
-        of_deployed = plan.with_draw(posterior_draw).certify(held_out, held_out_draw, budget=budget)
+        seen = with_truncated(held_out, prior.reach)
+        of_deployed = plan.with_draw(posterior_draw).certify(seen, held_out_draw, budget=budget)
     else:
-        of_mode = {name: table[:, index] for name, table in tables.items()}
+        of_mode = with_truncated({name: table[:, index] for name, table in tables.items()}, prior.reach)
         of_deployed = plan.certify(of_mode, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
     together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
     references = plan.references(tables, *weights, posterior_draw)
@@ -145,7 +148,10 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
-    results = summarize(order, deployed, certificates, examined, place.seconds, choice, plan=plan.fingerprint)
+    notes = () if experiment.recipe.log is None else out_of_reach(plan)
+    results = summarize(
+        order, deployed, certificates, examined, place.seconds, choice, plan=plan.fingerprint, notes=notes
+    )
     origin = dict(results.summary.provenance)
     save(directory / f"algorithm{SUFFIX}", deployed, origin)
     prior.save(directory / f"prior{SUFFIX}", origin)
@@ -230,7 +236,8 @@ def _measured(
 
 def _draw_of(order: Order, problems: Any, role: Role) -> Draw:
     """What the plan and the certificates remember of the problems of a role."""
-    return Draw.of(problems, role.text, finite=order.experiment.problem_class.finite)
+    experiment = order.experiment
+    return Draw.of(problems, role.text, finite=experiment.finite, logged=experiment.recipe.log is not None)
 
 
 def _key(seed: int, purpose: int) -> Key[Array, ""]:
