@@ -106,7 +106,7 @@ def test_it_continues_where_it_was_saved(tmp_path):
 
     def see(watch, part):
         for a, b in part:
-            watch.see(a=a, b=b, steps=20.0)
+            watch.see(a=a, b=b, steps=80.0)
 
     whole, first = (loa.Watch({"a": calibration[0], "b": calibration[1]}, certificates=[certificate]) for _ in "12")
     see(whole, values)
@@ -117,6 +117,7 @@ def test_it_continues_where_it_was_saved(tmp_path):
     assert second.evidence == whole.evidence
     assert second.alarms == whole.alarms
     assert second.verdicts == whole.verdicts
+    assert set(first.verdicts.values()) == {"contradicted"}
     for name, each in whole.history.items():
         np.testing.assert_array_equal(each, second.history[name])
     assert list(tmp_path.iterdir()) == [tmp_path / "watch.npz"]

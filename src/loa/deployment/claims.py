@@ -73,7 +73,7 @@ class Claim:
         largest = float(gains.max())
         if largest + _LOG_SIZE < self._target:
             return False
-        return largest + math.log(float(np.exp(gains - largest).sum())) >= self._target
+        return bool(largest + math.log(float(np.exp(gains - largest).sum())) >= self._target)
 
     def _share(self, value: float) -> float:
         """X of one value; one that is not a number is the worst there can be."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class Ranks:
 
     def different(self) -> tuple[np.ndarray, np.ndarray]:
         """The different values in order, and how often each is there."""
-        return np.array(sum(self._values, []), float), np.array(sum(self._counts, []), int)
+        return np.array([*chain(*self._values)], float), np.array([*chain(*self._counts)], int)
 
     def _find(self, value: float) -> tuple[int, int]:
         block = min(bisect_left(self._tops, value), len(self._tops) - 1)

@@ -68,8 +68,8 @@ def _verdict(watch: Watch) -> Markup:
             "p", f"No alarm in {seen}: nothing speaks against their being like the certified ones.", class_="lead"
         )
     rule = (
-        f"There is an alarm when the evidence of a quantity reaches {number(watch.threshold)}. If new problems are like "
-        f"those of the calibration sample, this ever happens with a probability of at most {watch.false_alarms:.3g}."
+        f"There is an alarm when the evidence of a quantity reaches {number(watch.threshold)}. If new problems are "
+        f"like those of the calibration sample, this ever happens with a probability of at most {watch.false_alarms:g}."
     )
     return markup(said, tag("p", rule))
 
@@ -90,9 +90,7 @@ def _quantity(watch: Watch, name: str) -> Markup:
         f"quantity-{place}",
         name,
         tag("figure", dots, tag("figcaption", f"{name} of each observation{shown}")),
-        tag(
-            "figure", line, tag("figcaption", "evidence, as a power of ten; the dashed line is where alarms are raised")
-        ),
+        tag("figure", line, tag("figcaption", "evidence, as a power of ten; alarms are raised at the dashed line")),
     )
 
 
