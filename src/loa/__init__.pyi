@@ -10,6 +10,7 @@ from .algorithms.admm import ADMM as ADMM
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
+from .algorithms.anderson import AndersonProximalGradient as AndersonProximalGradient
 from .algorithms.barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .algorithms.fista import FISTA as FISTA
@@ -25,6 +26,7 @@ from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
+from .deployment.rollout import rollout as rollout
 from .deployment.solution import Solution as Solution
 from .deployment.solution import Solutions as Solutions
 from .deployment.solve import solve as solve

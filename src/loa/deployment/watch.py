@@ -212,9 +212,7 @@ class Watch:
     def _restored(cls, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Watch:
         certificates = [Certificate.from_dict(each) for each, _, _ in about["claims"]]
         quantities = about["quantities"]
-        watch = cls(
-            dict.fromkeys(quantities, (0.0,)), certificates=certificates, false_alarms=about["false_alarms"]
-        )
+        watch = cls(dict.fromkeys(quantities, (0.0,)), certificates=certificates, false_alarms=about["false_alarms"])
         watch.time, watch._stride = int(about["time"]), int(about["stride"])
         watch.alarms = tuple(Alarm(**each) for each in about["alarms"])
         watch._random.bit_generator.state = about["random"]

@@ -80,6 +80,8 @@ class Job(eqx.Module):
     keeps_smoothness: bool = eqx.field(static=True, default=False)
     draws: Int[Array, " problem"] | None = None
     """Where each problem has one candidate, drawn for it: the numbers of the candidates."""
+    starts: Any = None
+    """Where trajectories are warm-started: a stack of points, one for each problem."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -105,7 +107,7 @@ class Job(eqx.Module):
         key = trajectory_key(self.key, self.indices[number], replicate)
         smoothness = jnp.asarray(self.problem_class.smoothness(problem)) if self.keeps_smoothness else None
         walk = self._walk(algorithm, problem, smoothness)
-        moment = walk.begin(key)
+        moment = walk.begin(key) if self.starts is None else walk.begin_at(_take(self.starts, number))
         record = walk.look(moment)
         folds = tuple(functional.init(record) for functional in self.functionals)
         return Slot(
