@@ -13,6 +13,7 @@ from scipy import stats
 from loa import certificates as c
 from loa.certificates import betting, distribution
 
+pytestmark = pytest.mark.many_calls
 DELTA = 0.05
 
 

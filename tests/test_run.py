@@ -128,6 +128,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
         "plan.json", "summary.json", "certificates.json", "performance.nc", f"algorithm{SUFFIX}", f"prior{SUFFIX}",
         "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png", "pairs.png", "functionals.png",
         ".loa-run.json",
+        "ledger.jsonl",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
