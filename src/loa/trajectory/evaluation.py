@@ -37,6 +37,8 @@ LARGE_CANDIDATE = 2**15
 """Bytes of parameters above which the candidates of a stack run one after the other, as each would fill the cache."""
 
 OUTCOMES = ("solved", "exhausted", "diverged")
+IMPOSSIBLE = ("infeasible", "unbounded")
+"""Further outcomes of quadratic programs."""
 
 if TYPE_CHECKING:
     import xarray
@@ -68,9 +70,13 @@ class Performance:
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
-        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in OUTCOMES)
+        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in self._words)
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
+
+    @property
+    def _words(self) -> list[str]:
+        return [*OUTCOMES, *(word for word in IMPOSSIBLE if (self.outcome == word).any())]
 
     def of_candidates(self, chosen: Any) -> Performance:
         """The performance of some candidates of a stack, without weights.
@@ -272,7 +278,9 @@ def _assemble(jobs: list[Job], outcomes: list[Outcome]) -> tuple[dict[str, np.nd
     names = [functional.name for functional in jobs[0].functionals]
     values = {name: whole([part.values[k] for part in outcomes]) for k, name in enumerate(names)}
     solved, diverged = whole([part.solved for part in outcomes]), whole([part.diverged for part in outcomes])
-    return values, np.select([solved, diverged], [OUTCOMES[0], OUTCOMES[2]], OUTCOMES[1])
+    impossible = whole([part.impossible for part in outcomes])
+    found = [solved, diverged, impossible == 1, impossible == 2]
+    return values, np.select(found, [OUTCOMES[0], OUTCOMES[2], *IMPOSSIBLE], OUTCOMES[1])
 
 
 def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:

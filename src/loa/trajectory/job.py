@@ -9,15 +9,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, Scalar, UInt32
+from jaxtyping import Array, Bool, Int, Int8, Key, Scalar, UInt32
 
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
+from ..problems.programs import QuadraticPrograms
 from ..storage.checkpoint import fingerprint, recognizable
-from .functionals import End, Functional
+from .functionals import End, Functional, Record
 from .walk import Moment, Walk, trajectory_key
 
 
@@ -35,6 +36,7 @@ class Slot(eqx.Module):
     time: Int[Array, ""]
     stopping_time: Int[Array, ""]
     finite: Bool[Array, ""]
+    impossible: Int8[Array, ""]
     active: Bool[Array, ""]
 
     @property
@@ -47,6 +49,7 @@ class Outcome(NamedTuple):
 
     solved: Any
     diverged: Any
+    impossible: Any
     values: tuple[Any, ...]
 
 
@@ -107,6 +110,7 @@ class Job(eqx.Module):
             time=moment.time,
             stopping_time=jnp.asarray(-1, jnp.int32),
             finite=jnp.asarray(True),
+            impossible=jnp.zeros((), jnp.int8),
             active=item < self.size,
         )
 
@@ -131,6 +135,8 @@ class Job(eqx.Module):
 
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
         after = walk.step(slot.moment, key, record=record, running=slot.active & goes_on)
+        impossible = self._impossible(walk, record, after)
+        goes_on &= impossible == 0
         looked = (folds, stopping_time, finite)
         folds, stopping_time, finite = where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
         return dataclasses.replace(
@@ -141,8 +147,19 @@ class Job(eqx.Module):
             time=slot.time + (slot.active & goes_on),
             stopping_time=stopping_time,
             finite=finite,
+            impossible=jnp.where(slot.active, impossible, slot.impossible),
             active=slot.active & goes_on,
         )
+
+    def _impossible(self, walk: Walk, record: Record, after: Moment) -> Int8[Array, ""]:
+        """0, or the number of the reason for which a problem is now known to have no solution."""
+        if not isinstance(self.problem_class, QuadraticPrograms):
+            return jnp.zeros((), jnp.int8)
+        ahead = walk.look(after)
+        move = gaps.difference(ahead.iterate, record.iterate)
+        slopes = [each.problem_class.gradient(each.iterate, each.problem) for each in (ahead, record)]
+        slope = gaps.difference(*slopes)
+        return self.problem_class.impossible(move, slope, record.problem)
 
     def _walk(self, algorithm: Algorithm, problem: Any, smoothness: Scalar | None) -> Walk:
         walk = Walk(algorithm, self.problem_class, problem)
@@ -152,7 +169,9 @@ class Job(eqx.Module):
         """What a trajectory that has ended amounts to."""
         end = End(slot.time, slot.stopping_time >= 0, slot.finite, slot.stopping_time, self.horizon)
         results = zip(self.functionals, slot.folds, strict=True)
-        return Outcome(end.solved, end.diverged, tuple(functional.result(fold, end) for functional, fold in results))
+        impossible = jnp.where(end.solved | end.diverged, 0, slot.impossible)
+        values = tuple(functional.result(fold, end) for functional, fold in results)
+        return Outcome(end.solved, end.diverged, impossible, values)
 
     def algorithm_of(self, slot: Slot) -> Algorithm:
         return _together(slot.algorithm, self.common, self.algorithms)
