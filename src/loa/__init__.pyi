@@ -20,11 +20,16 @@ from .algorithms.lbfgs import LBFGS as LBFGS
 from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .algorithms.newton import LevenbergMarquardt as LevenbergMarquardt
 from .algorithms.newton import Newton as Newton
+from .algorithms.pdhg import PDHG as PDHG
 from .algorithms.program_admm import ProgramADMM as ProgramADMM
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .certificates import certify as certify
+from .deployment.solution import Solution as Solution
+from .deployment.solution import Solutions as Solutions
+from .deployment.solve import solve as solve
+from .deployment.solver import Solver as Solver
 from .deployment.to_optax import to_optax as to_optax
 from .deployment.to_scipy import scipy_method as scipy_method
 from .deployment.to_torch import torch_optimizer as torch_optimizer

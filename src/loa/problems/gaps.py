@@ -34,10 +34,14 @@ def loss_gap(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
     known, so a computed optimum cannot make an algorithm look better than it really is.
     """
     value = problem_class.loss(x, problem)
-    optimum = jnp.asarray(problem_class.optimal_loss(problem), value.dtype)
+    return above_optimum(value, problem_class.optimal_loss(problem), problem_class.optimal_accuracy(problem))
+
+
+def above_optimum(value: Scalar, optimum: Any, accuracy: Any) -> Scalar:
+    """The gap of a loss to an optimum that is known to an accuracy, with the precautions of `loss_gap`."""
+    optimum, least = jnp.asarray(optimum, value.dtype), jnp.asarray(accuracy, value.dtype)
     gap = value - optimum
     forgiven = jnp.finfo(value.dtype).eps ** 0.57 * jnp.maximum(1.0, jnp.abs(optimum))
-    least = jnp.asarray(problem_class.optimal_accuracy(problem), value.dtype)
     return jnp.where(gap < -forgiven, jnp.nan, jnp.maximum(gap, least))
 
 

@@ -285,7 +285,7 @@ def _check_functionals(job: Job) -> None:
                 f"{name} must work on JAX arrays: no `if`, `and`, `or` or chained comparisons on values; "
                 "write (10 < time) & (time < 50) for 10 < time < 50."
             ) from error
-        if jnp.shape(value) != ():
+        if functional.is_number and jnp.shape(value) != ():
             raise ValueError(f"the result of {name} must be a scalar, got {_show(value)}.")
 
 

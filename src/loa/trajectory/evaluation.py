@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,28 +14,18 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..problems.blas_threads import one_blas_thread
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.warning import warn
 from ..storage.resuming import Evaluations, as_evaluations
-from .checks import check_arguments, check_job, uses_loss_gap, warn_of_precision
-from .compiled_programs import make_room
-from .engine import run
+from .checks import check_arguments, uses_loss_gap
+from .devices import Device, run_job
 from .functionals import Functional, StoppingTime
-from .job import Job, Outcome
+from .job import OUTCOMES, Job
 from .kernels import in_precision_of_problems
-from .progress import counted
-
-Device = Any
-"""A JAX device, as in `jax.devices()`."""
 
 LARGE_CANDIDATE = 2**15
 """Bytes of parameters above which the candidates of a stack run one after the other, as each would fill the cache."""
-
-OUTCOMES = ("solved", "exhausted", "diverged")
-IMPOSSIBLE = ("infeasible", "unbounded")
-"""Further outcomes of quadratic programs."""
 
 if TYPE_CHECKING:
     import xarray
@@ -76,7 +63,7 @@ class Performance:
 
     @property
     def _words(self) -> list[str]:
-        return [*OUTCOMES, *(word for word in IMPOSSIBLE if (self.outcome == word).any())]
+        return [*OUTCOMES[:3], *(word for word in OUTCOMES[3:] if (self.outcome == word).any())]
 
     def of_candidates(self, chosen: Any) -> Performance:
         """The performance of some candidates of a stack, without weights.
@@ -176,21 +163,9 @@ def evaluate(
         None if stack is None else len(stack),
         int(replicates),
     )
-    make_room()
-    slot_bytes, keeps_smoothness = check_job(job)
-    job = dataclasses.replace(job, keeps_smoothness=keeps_smoothness)
-    warn_of_precision(job)
-    width = width or choose_width(slot_bytes, job.size // max(1, len(devices)))
-    shares = _shares(job, devices)
-    try:
-        with one_blas_thread():
-            outcomes, seconds = _run_all(shares, width, slot_bytes, checkpoints, progress)
-    except jax.errors.UnexpectedTracerError as error:
-        raise TypeError(
-            f"{type(job.algorithms).__name__} seems to call the oracle inside a loop or branch of JAX, where calls "
-            "cannot be counted: use oracle.while_loop or oracle.cond instead."
-        ) from error
-    values, outcome = _assemble(shares, outcomes)
+    job, ended, seconds = run_job(job, width, devices, checkpoints, progress)
+    names = [functional.name for functional in functionals]
+    values, outcome = dict(zip(names, ended.values, strict=True)), ended.words
     if stack is None:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
@@ -211,76 +186,6 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     outcome, first = np.stack([part.outcome for part in parts]), parts[0]
     seconds = sum(part.seconds for part in parts)
     return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units)
-
-
-def choose_width(slot_bytes: int, num_trajectories: int, working_set: int = 2**21, largest: int = 1024) -> int:
-    """The number of slots: as many as fit into the cache, which also bounds memory.
-
-    But no more than an eighth of the trajectories, so that slots are refilled several times and few of them are idle
-    while the last trajectories run; and at least 32, because the overhead of a step dominates with fewer slots.
-    """
-    return max(1, min(largest, working_set // slot_bytes, max(32, num_trajectories // 8)))
-
-
-def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
-    """The part of the job that each device runs."""
-    if not devices:
-        return [job]
-    parts = []
-    for start, device in enumerate(devices[: len(job.indices)]):
-        problems, indices = _every((job.problems, job.indices), start, len(devices))
-        own = dataclasses.replace(job, problems=problems, indices=indices)
-        arrays, rest = eqx.partition(own, eqx.is_array)
-        parts.append(eqx.combine(jax.device_put(arrays, device), rest))
-    return parts
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _every(tree: Any, start: int, step: int) -> Any:
-    return jax.tree.map(lambda leaf: leaf[start::step], tree)
-
-
-def _run_all(
-    jobs: list[Job], width: int, slot_bytes: int, checkpoints: Evaluations | None, show: bool
-) -> tuple[list[Outcome], float]:
-    """Run one job per device, each in its own thread, under one progress bar; also returns the largest time."""
-    stopped = threading.Event()
-    float64 = jnp.result_type(float) == jnp.float64
-
-    with counted(show, "trajectories", [job.size for job in jobs]) as count:
-
-        def run_one(number: int) -> tuple[Outcome, float]:
-            def report(done: int) -> None:
-                count(number, done)
-                if stopped.is_set():
-                    raise InterruptedError("another device was stopped")
-
-            with jax.enable_x64(float64):  # every thread has its own setting
-                return run(jobs[number], width, slot_bytes, report, checkpoints)
-
-        with ThreadPoolExecutor(len(jobs)) as threads:
-            try:
-                done = [run_one(0)] if len(jobs) == 1 else list(threads.map(run_one, range(len(jobs))))
-            except BaseException:
-                stopped.set()
-                raise
-    return [outcome for outcome, _ in done], max(seconds for _, seconds in done)
-
-
-def _assemble(jobs: list[Job], outcomes: list[Outcome]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Put the results of all devices back into the order of the problems."""
-    order = np.argsort(np.concatenate([job.indices for job in jobs]))
-
-    def whole(parts: Sequence[np.ndarray]) -> np.ndarray:
-        shaped = [part.reshape(job.shape) for job, part in zip(jobs, parts, strict=True)]
-        return np.concatenate(shaped, axis=1)[:, order]
-
-    names = [functional.name for functional in jobs[0].functionals]
-    values = {name: whole([part.values[k] for part in outcomes]) for k, name in enumerate(names)}
-    solved, diverged = whole([part.solved for part in outcomes]), whole([part.diverged for part in outcomes])
-    impossible = whole([part.impossible for part in outcomes])
-    found = [solved, diverged, impossible == 1, impossible == 2]
-    return values, np.select(found, [OUTCOMES[0], OUTCOMES[2], *IMPOSSIBLE], OUTCOMES[1])
 
 
 def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:

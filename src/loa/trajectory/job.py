@@ -16,7 +16,6 @@ from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
-from ..problems.programs import QuadraticPrograms
 from ..storage.checkpoint import fingerprint, recognizable
 from .functionals import End, Functional, Record
 from .walk import Moment, Walk, trajectory_key
@@ -44,6 +43,11 @@ class Slot(eqx.Module):
         return Moment(self.time, self.state, self.calls)
 
 
+OUTCOMES = ("solved", "exhausted", "diverged", "infeasible", "unbounded")
+"""How a trajectory can end: the criterion is met, the horizon is reached, loss or point are no longer numbers, or a
+quadratic program is found to have no feasible point, or no finite minimum."""
+
+
 class Outcome(NamedTuple):
     """What is kept of a trajectory that has ended."""
 
@@ -51,6 +55,12 @@ class Outcome(NamedTuple):
     diverged: Any
     impossible: Any
     values: tuple[Any, ...]
+
+    @property
+    def words(self) -> np.ndarray:
+        """How each trajectory ended, in a word."""
+        found = [self.solved, self.diverged, self.impossible == 1, self.impossible == 2]
+        return np.select(found, [OUTCOMES[0], *OUTCOMES[2:]], OUTCOMES[1])
 
 
 class Job(eqx.Module):
@@ -72,10 +82,13 @@ class Job(eqx.Module):
     num_candidates: int | None = eqx.field(static=True)
     replicates: int = eqx.field(static=True)
     keeps_smoothness: bool = eqx.field(static=True, default=False)
+    draws: Int[Array, " problem"] | None = None
+    """Where each problem has one candidate, drawn for it: the numbers of the candidates."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return self.num_candidates or 1, self.indices.shape[0], self.replicates
+        candidates = 1 if self.num_candidates is None or self.draws is not None else self.num_candidates
+        return candidates, self.indices.shape[0], self.replicates
 
     @property
     def size(self) -> int:
@@ -89,6 +102,7 @@ class Job(eqx.Module):
         """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
         candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
         stacked = self.num_candidates is not None
+        candidate = candidate if self.draws is None else self.draws[number]
         own = _take(self.algorithms, candidate) if stacked else self.algorithms
         algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
@@ -153,13 +167,14 @@ class Job(eqx.Module):
 
     def _impossible(self, walk: Walk, record: Record, after: Moment) -> Int8[Array, ""]:
         """0, or the number of the reason for which a problem is now known to have no solution."""
-        if not isinstance(self.problem_class, QuadraticPrograms):
+        problem_class: Any = self.problem_class
+        if not hasattr(problem_class, "impossible"):
             return jnp.zeros((), jnp.int8)
         ahead = walk.look(after)
         move = gaps.difference(ahead.iterate, record.iterate)
         slopes = [each.problem_class.gradient(each.iterate, each.problem) for each in (ahead, record)]
         slope = gaps.difference(*slopes)
-        return self.problem_class.impossible(move, slope, record.problem)
+        return problem_class.impossible(move, slope, record.problem)
 
     def _walk(self, algorithm: Algorithm, problem: Any, smoothness: Scalar | None) -> Walk:
         walk = Walk(algorithm, self.problem_class, problem)
@@ -167,11 +182,11 @@ class Job(eqx.Module):
 
     def outcome(self, slot: Slot) -> Outcome:
         """What a trajectory that has ended amounts to."""
-        end = End(slot.time, slot.stopping_time >= 0, slot.finite, slot.stopping_time, self.horizon)
+        solved = slot.stopping_time >= 0
+        end = End(slot.time, solved, slot.finite, slot.stopping_time, self.horizon, slot.impossible)
         results = zip(self.functionals, slot.folds, strict=True)
-        impossible = jnp.where(end.solved | end.diverged, 0, slot.impossible)
         values = tuple(functional.result(fold, end) for functional, fold in results)
-        return Outcome(end.solved, end.diverged, impossible, values)
+        return Outcome(end.solved, end.diverged, end.impossible, values)
 
     def algorithm_of(self, slot: Slot) -> Algorithm:
         return _together(slot.algorithm, self.common, self.algorithms)

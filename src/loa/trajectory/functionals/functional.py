@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -42,6 +42,8 @@ class End(NamedTuple):
     finite: Bool[Array, ""]
     stopping_time: Int[Array, ""]
     horizon: int
+    impossible: Any = 0
+    """1 if the problem was found to be infeasible, 2 if it was found to be unbounded, otherwise 0."""
 
     @property
     def diverged(self) -> Bool[Array, ""]:
@@ -58,6 +60,9 @@ class Functional(eqx.Module):
     """
 
     name: eqx.AbstractVar[str]
+
+    is_number: ClassVar[bool] = True
+    """Whether the value is one number; what solving keeps of a trajectory is more than that."""
 
     def __check_init__(self):
         kind = type(self).__name__

@@ -1,0 +1,103 @@
+"""Solve many problems: their solutions, with what each of them took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Key
+
+from ..algorithms.algorithm import Algorithm, Stack
+from ..problems.criterion import Criterion
+from ..problems.problem_class import ProblemClass, count_problems
+from ..storage.resuming import Evaluations, as_evaluations
+from ..trajectory.best_point import BestPoint
+from ..trajectory.checks import check_arguments
+from ..trajectory.devices import Device, run_job
+from ..trajectory.job import OUTCOMES, Job
+from ..trajectory.kernels import in_precision_of_problems
+from .solution import Solutions
+
+DRAWS = 0x5010
+"""The number that keeps the keys of drawn candidates apart from those of trajectories."""
+
+
+def solve(
+    algorithm: Algorithm | Stack,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    criterion: Criterion,
+    horizon: int,
+    key: Key[Array, ""],
+    width: int | None = None,
+    devices: Sequence[Device] | None = None,
+    checkpoints: Evaluations | Path | str | None = None,
+    progress: bool = False,
+) -> Solutions:
+    """Solve many problems with one algorithm, and return their solutions.
+
+    The trajectories are those of `loa.evaluate` with the same key: they end when the criterion is met, at the horizon,
+    or when the loss is no longer finite. For each problem the best point is kept. For one problem at a time, with a
+    latency of microseconds, there is `loa.Solver`.
+
+    Arguments:
+        algorithm: one algorithm; or a stack with weights, from which one is drawn for each problem.
+        problem_class: the class of the problems.
+        problems: a stack of problems, from `problem_class.draw` or your own.
+        criterion: when a problem counts as solved.
+        horizon: the largest number of steps, at least 1.
+        key: a PRNG key, for random starts and algorithms.
+        width: the number of problems that are solved in parallel, at least 1. Chosen automatically by default.
+        devices: the devices among which problems are divided; by default all devices of the default backend.
+        checkpoints: a directory. Progress is saved there; the same call resumes, with the same result.
+        progress: whether to show a progress bar on a terminal, or elsewhere a line every few minutes.
+
+    Returns:
+        The solutions, in the order of the problems: `x`, `outcome`, `steps`, `loss`, `gap` and `calls`.
+
+    >>> import loa
+    >>> parabolas, problems = loa.problems.RunningExample(), jnp.array([1.0, 2.0])
+    >>> loa.solve(loa.GradientDescent(0.5), parabolas, problems, criterion=loa.gap_below(1e-6), horizon=100,
+    ...           key=jax.random.key(0))
+    Solutions(2: 2 solved)
+    >>> _.steps.tolist()
+    [10, 1]
+    """
+    functionals, chosen = check_arguments(
+        algorithm, problem_class, problems, criterion, horizon, key, [BestPoint(criterion)], 1, width, devices
+    )
+    count = count_problems(problems)
+    stack = algorithm if isinstance(algorithm, Stack) else None
+    job = Job(
+        in_precision_of_problems(algorithm if stack is None else stack.algorithms, problem_class, problems),
+        None if stack is None else in_precision_of_problems(stack.common, problem_class, problems),
+        problem_class,
+        jax.tree.map(jnp.asarray, problems),
+        jnp.arange(count, dtype=jnp.int32),
+        key,
+        criterion,
+        functionals,
+        int(horizon),
+        None if stack is None else len(stack),
+        1,
+        draws=None if stack is None else _draws(stack, count, key),
+    )
+    _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress)
+    answer: Any = jax.tree.map(lambda leaf: leaf[0, :, 0], ended.values[0])
+    words = np.asarray(OUTCOMES)[answer.outcome]
+    by = np.full(count, "algorithm")
+    return Solutions(answer.x, words, answer.steps, answer.loss, answer.gap, answer.calls, by, seconds)
+
+
+def _draws(stack: Stack, count: int, key: Key[Array, ""]) -> Int[Array, " problem"]:
+    """The candidate for each problem, h ~ ρ, which depends on the key and the number of the problem alone."""
+    if stack.weights is None:
+        raise ValueError("a stack without weights is a set of algorithms: give it weights, or take one, stack[k].")
+    logits = jnp.log(jnp.asarray(stack.weights))
+    own_keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.fold_in(key, DRAWS), number))(jnp.arange(count))
+    return jax.vmap(lambda each: jax.random.categorical(each, logits))(own_keys).astype(jnp.int32)
