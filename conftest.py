@@ -1,7 +1,8 @@
 """How all tests and docstring examples run.
 
-They run in float64, as the experiments do. Annotations of arrays are checked at every call. Programs that one process
-has compiled are loaded by the others, and nothing that is cached outlives the session.
+They run in float64, as the experiments do. Annotations of arrays are checked at every call. Programs are compiled
+quickly rather than well, those that one process has compiled are loaded by the others, and nothing that is cached
+outlives the session.
 """
 
 import os
@@ -20,8 +21,18 @@ os.environ.setdefault(PROGRAMS, CREATED or "")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+QUICKLY = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
+"""Compiling takes most of the time of the tests, and a third of the time this way. Programs run only a few steps here;
+`tests/test_laws.py` checks that those of a user, which are optimized, give the same numbers."""
+
+if QUICKLY not in os.environ.get("XLA_FLAGS", ""):
+    os.environ["XLA_FLAGS"] = f"{QUICKLY} {os.environ.get('XLA_FLAGS', '')}".rstrip()
+
 import beartype  # noqa: E402
-import jax  # noqa: E402  (JAX reads the variables above when it is imported)
+import jax  # noqa: E402  (JAX and XLA read the variables above when they are imported)
 import jaxtyping  # noqa: E402
 import numpy as np  # noqa: E402
 

@@ -21,13 +21,29 @@ ORDER = ("quadratics", "images", "lasso", "network", "stochastic-network")
 HEAD = """# Results
 
 Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each,
-kept in `docs/results`. All numbers are on test problems that nothing else has seen; unsolved ones count as the horizon.
-*Published* is what the authors report, partly under other criteria, as noted. Times per problem are those of a batch
-divided by its size, all algorithms one after the other at the end of a run. Minutes in all are those of a machine that
-did other work as well. Quadratics and LASSO have another seed than the rest, since the sizes of their draws were chosen
-after seeing how tight certificates were with seed 0, and the spread of LASSO's prior after seeing seeds 0 and 1.
-"Best classical" is the baseline that is best in the cost of that column, which may be one that solves few problems.
-[Baselines](baselines.md) has tuned versions of more classical methods, on 250 problems each.
+kept in `docs/results`. Unsolved problems count as the horizon. *Published* is what the authors report, partly under
+other criteria, as noted. Times per problem are those of a batch divided by its size, all algorithms one after the
+other at the end of a run. Minutes in all are those of a machine that did other work as well. "Best classical" is the
+baseline that is best in the cost of that column, which may be one that solves few problems. [Baselines](baselines.md)
+has tuned versions of more classical methods, on 250 problems each.
+
+## How many looks there were
+
+Within a run, test problems are used for nothing else. Across runs that is not so: of the runs that the history of this
+page records, the last one is shown, and what an earlier one at the same seed had shown may have influenced it. Where a
+seed was used more than once, read the confidence of its certificates as that of one look among several.
+
+| experiment | looks recorded, by seed | what changed after a look |
+|---|---|---|
+| quadratics | 0, 0, 1 | sizes of the draws, after the first; then another seed |
+| images | 0, 0 | nothing that is certified: the second run was timed alone |
+| lasso | 0, 0, 1, 2 | the algorithm, the sizes, and the spread of the prior; then another seed |
+| network | 0, 0 | sizes of the draws |
+| stochastic-network | 0, 0, 0 | baselines, then the number of candidates |
+
+All were made with the keys of roles before version 0.2, and the weights that ship with loa were learned at seed 0. The
+next publication is one run of each, `loa run NAME --preset paper --seed 20261118`, with the sizes of the presets at the
+commit that it names, whatever comes out. That seed had not been used when this was written.
 """
 
 

@@ -35,3 +35,6 @@ class Control(loa.ProblemClass):
 
     def start(self, state, key):
         return jnp.zeros(MASSES * STEPS)
+
+    def next(self, state, forces, key):  # the first forces are applied, and something unforeseen happens
+        return dynamics @ state + push @ forces[:MASSES] + 0.1 * jax.random.normal(key, state.shape)

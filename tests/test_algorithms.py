@@ -489,6 +489,7 @@ def test_from_optax_refuses_what_it_cannot_do():
 # The contract
 
 ALGORITHMS = {
+    "safeguarded": loa.safeguard(loa.GradientDescent(0.05), loa.LBFGS()),
     "gradient descent": loa.GradientDescent(0.05),
     "heavy ball": loa.HeavyBall(0.05, 0.5),
     "nesterov": loa.NesterovAcceleratedGradient(0.05),

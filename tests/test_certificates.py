@@ -797,7 +797,7 @@ def test_a_quantile_at_the_cap_says_nothing():
         (lambda: c.Plan({}), "at least one goal"),
         (lambda: c.PosteriorMean("x", 1.0, (0.5, 1.5)), "lam must lie strictly between 0 and 1"),
         (lambda: c.lower_cvar_bound([-1.0], 0.5, 0.05), "must not be negative"),
-        (lambda: c.Draw("x", ()), "role must be one of prior, validation, posterior, held-out, test, got 'x'"),
+        (lambda: c.Draw("x", ()), "role must be one of training, prior, validation, posterior, held-out, test, got"),
         (lambda: c.Draw.of(np.zeros((5, 2)), "held-out"), "4 of the 5 held-out problems are copies of others"),
         (lambda: c.certify([1.0], cap=2.0, confidence="95%"), "confidence must lie strictly between 0 and 1"),  # pyright: ignore
         (lambda: c.certify([1.0], cap=None), "cap must be positive and finite, got None"),  # pyright: ignore

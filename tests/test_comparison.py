@@ -27,7 +27,10 @@ def test_advantage_is_what_is_saved(comparison):
     slow, fast = (comparison.performances[name]["stopping_time"] for name in ("slow", "fast"))
     advantage = comparison.advantage("fast", over="slow")
     assert float(advantage) == pytest.approx((slow - fast).mean())
-    assert advantage.low > 0
+    decided = comparison.verdict("fast", over="slow")
+    assert decided.outcome == ("better" if decided.low > 0 else "not decided")
+    assert (advantage.low, advantage.high) == (decided.low, decided.high)
+    assert advantage.low < advantage < advantage.high
     assert float(comparison.advantage("slow", over="fast")) == -float(advantage)
     assert float(comparison.faster("fast", over="slow")) == (fast < slow).mean() == 1.0
     assert comparison.faster("fast", over="slow").low < 1.0

@@ -179,6 +179,9 @@ class Everything(Bowls):
     def prox(self, x, step_size, problem):
         return x + step_size
 
+    def constraint(self, problem):
+        return loa.sets.Box(0.0, 1.0)
+
     def stochastic_loss(self, x, problem, key):
         return self.loss(x, problem) + 2.0
 
@@ -201,7 +204,7 @@ def test_a_class_has_what_it_defines(method):
 
 
 def test_every_method_with_a_default_is_optional():
-    given = {"sample", "loss", "start", "draw", "has"}
+    given = {"sample", "loss", "start", "draw", "has", "defines", "term"}
     methods = {name for name, value in vars(loa.ProblemClass).items() if callable(value) and not name.startswith("_")}
     assert methods - given == set(OPTIONAL)
 

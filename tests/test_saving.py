@@ -21,6 +21,7 @@ import loa
 from loa.architectures import DenseCurvature, LearnedLasso, LearnedQuadratics, LearnedQuasiNewton
 from loa.experiments.experiment import Experiment, Lesson, Recipe, Task
 from loa.experiments.recipes import trained, tuned, unrolled
+from loa.problems.role import Role
 from loa.run.training import train_experiment
 from loa.storage import public_classes, saved_algorithms
 from loa.storage.public_classes import PUBLIC, classes_in, classes_of
@@ -477,10 +478,11 @@ def test_a_shipped_algorithm_does_what_its_provenance_says(name):
     experiment = loa.experiments.get(provenance["experiment"])
     assert {"seed", "sizes", "commit", "versions", "seconds", "test"} <= set(provenance)
     size = {"images": 2, "stochastic-network": 25}.get(experiment.name, 50)
+    assert provenance["keys"] == "former"  # for the draws of weights that were learned before keys of roles changed
     times = loa.evaluate(
         loa.load(name),
         experiment.problem_class,
-        experiment.draw("test", provenance["seed"], size),
+        experiment.problem_class.draw(Role.test.former_key(provenance["seed"]), size),
         criterion=experiment.criterion,
         horizon=experiment.horizon,
         key=KEY,

@@ -25,7 +25,9 @@ from .algorithms.program_admm import ProgramADMM as ProgramADMM
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
+from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
+from .deployment.rollout import rollout as rollout
 from .deployment.solution import Solution as Solution
 from .deployment.solution import Solutions as Solutions
 from .deployment.solve import solve as solve

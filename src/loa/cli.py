@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
 import shlex
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -108,6 +106,23 @@ def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: 
 
 
 @app.command()
+def solve(
+    directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")],
+    instances: Annotated[Path, typer.Option(help="Problems: arrays with a leading axis, in an .npz or .npy file.")],
+    out: Annotated[Path | None, typer.Option(help="File for the solutions: .npz, .parquet or .jsonl.")] = None,
+    file: Annotated[Path | None, typer.Option(help="The file with the problem class, if it was moved.")] = None,
+    traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
+) -> None:
+    """Solve new problems with the algorithm that a run has deployed."""
+    out = out or instances.with_name(f"{instances.stem}-solutions.npz")
+    with _one_sentence(traceback), _writing_to(out):
+        from .run import deployed
+
+        counts = deployed(directory, file).solve_file(instances, out)
+    typer.echo(f"Wrote {out}: {', '.join(f'{count} {outcome}' for outcome, count in counts.items() if count)}.")
+
+
+@app.command()
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
     """Draw the figures and write the report of a finished run again."""
     from .presentation.figures import draw_all, figure_files
@@ -193,29 +208,29 @@ def _compare(setting: Experiment, names: list[str], problems: int, horizon: int,
     if unknown:
         _fail(f"{setting.name} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
 
-    import jax
     from rich.console import Console
 
+    from .problems.role import Role, own_key
     from .results.comparison import compare
     from .results.table import show
 
-    draw_key, run_key = jax.random.split(jax.random.key(seed))
     comparison = compare(
         {name: known[name] for name in names},
         setting.problem_class,
-        setting.problem_class.draw(draw_key, problems),
+        setting.draw(Role.comparison, seed, problems),
         criterion=setting.criterion,
         horizon=horizon,
-        key=run_key,
+        key=own_key(seed, 0xC0A9),
         progress=True,
     )
     console = Console()
     title = f"{setting.name}: stopping time on {problems} problems, at most {horizon} steps"
     show(console, comparison.table(title))
     for other in names[1:]:
-        less, share = comparison.advantage(names[0], over=other), comparison.faster(names[0], over=other)
+        verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
         console.print(
-            f"{names[0]} needs {less} steps less than {other} and is faster on {float(share):.0%} of problems.",
+            f"{names[0]} needs {verdict.saved:.4g} steps less than {other} on these problems and is faster on "
+            f"{float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
             markup=False,
         )
 
@@ -239,7 +254,9 @@ def _experiment(name: str, images: Path | None = None) -> Experiment:
 
         return from_file(own)
     setting = experiments.get(name)
-    return setting if images is None else _with_photographs(setting, images)
+    from .experiments.images import with_photographs
+
+    return setting if images is None else with_photographs(setting, images)
 
 
 def _check_way(setting: Experiment, how: str) -> None:
@@ -285,23 +302,6 @@ def _tell(results: Results, console: Console) -> None:
     console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")
     for certificate in results.certificates.values():
         console.print(f"- {certificate.claim()}", markup=False)
-
-
-def _with_photographs(setting: Experiment, folder: Path) -> Experiment:
-    """The experiment on the user's own photographs; files that are no images are named and skipped."""
-    from .problems import ImageRestoration
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            problem_class = ImageRestoration(folder)
-        finally:
-            for warning in caught:
-                typer.echo(f"loa: {warning.message}", err=True)
-    new = {"new photographs": lambda: ImageRestoration(folder, new_photographs=True)}
-    task = dataclasses.replace(setting.task, problem_class=problem_class)
-    presentation = dataclasses.replace(setting.presentation, more_tests=new)
-    return dataclasses.replace(setting, task=task, presentation=presentation)
 
 
 @contextmanager

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key, Scalar
+from jaxtyping import Array, Bool, Float, Key, Scalar
 
 from ..problems.arguments import check_type
 from ..problems.oracle import Oracle
@@ -64,6 +64,19 @@ class Algorithm(eqx.Module):
         Criteria and functionals then use these, so that looking at the trajectory costs almost nothing.
         """
         return None
+
+    def recovers(self, state: Any) -> Bool[Array, ""] | bool:
+        """Whether the next step deals with a loss that is not finite here, which ends other trajectories."""
+        return False
+
+
+class Aside(NamedTuple):
+    """A part of a state that steps usually leave alone.
+
+    The engine ignores it when it chooses how many trajectories fit into the cache of a processor.
+    """
+
+    content: Any
 
 
 class Stack(eqx.Module):

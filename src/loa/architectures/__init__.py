@@ -13,6 +13,7 @@ from .network import LearnedNetworkTraining as LearnedNetworkTraining
 from .proximal_newton import LearnedProximalNewton as LearnedProximalNewton
 from .quadratics import LearnedQuadratics as LearnedQuadratics
 from .quasi_newton import LearnedQuasiNewton as LearnedQuasiNewton
+from .safeguarded import Safeguarded as Safeguarded
 from .spectral import LearnedSpectralQuasiNewton as LearnedSpectralQuasiNewton
 from .splitting import LearnedSplitting as LearnedSplitting
 from .stochastic_network import LearnedStochasticTraining as LearnedStochasticTraining

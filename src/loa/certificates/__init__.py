@@ -11,6 +11,8 @@ from .budget import Budget as Budget
 from .budget import OverspentError as OverspentError
 from .budget import joint_confidence as joint_confidence
 from .certificate import Certificate as Certificate
+from .contest import Decision as Decision
+from .contest import decide as decide
 from .cvar import cvar_bound as cvar_bound
 from .cvar import cvar_threshold as cvar_threshold
 from .cvar import lower_cvar_bound as lower_cvar_bound

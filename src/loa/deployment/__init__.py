@@ -1,5 +1,11 @@
-"""Deployment: algorithms as optimizers of SciPy, PyTorch and optax."""
+"""Deployment: algorithms at work, as solvers and as optimizers of SciPy, PyTorch and optax."""
 
+from .export import load_exported as load_exported
+from .rollout import rollout as rollout
+from .solution import Solution as Solution
+from .solution import Solutions as Solutions
+from .solve import solve as solve
+from .solver import Solver as Solver
 from .to_optax import to_optax as to_optax
 from .to_scipy import scipy_method as scipy_method
 from .to_torch import torch_optimizer as torch_optimizer

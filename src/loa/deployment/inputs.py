@@ -43,7 +43,7 @@ class Shapes:
         """The arrays of a problem or point, or one sentence about what is wrong with it."""
         leaves, structure = jax.tree.flatten(value)
         if structure != self.structure:
-            raise ValueError(f"{self.name} must be {self._described()}, like {self._wanted}, got {_outline(value)}.")
+            raise ValueError(f"{self.name} must be {self._described()}, like {self._wanted}, got {outline(value)}.")
         return [self._checked(*each) for each in zip(leaves, self.forms, self._paths, strict=True)]
 
     def _checked(self, leaf: Any, form: jax.ShapeDtypeStruct, path: str) -> Any:
@@ -73,10 +73,10 @@ class Shapes:
         return not isinstance(leaf, Tracer) and leaf.devices() == self._devices
 
     def _described(self) -> str:
-        return _outline(self.tree(self.forms))
+        return outline(self.tree(self.forms))
 
 
-def _outline(value: Any) -> str:
+def outline(value: Any) -> str:
     """A pytree in short, with types and shapes in the place of arrays."""
 
     def brief(leaf: Any) -> Any:

@@ -17,7 +17,6 @@ from ..algorithms.algorithm import Algorithm
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
-from ..problems.started import Started
 from ..problems.waiting import waiting_for
 from ..trajectory.best_point import Answer, BestPoint
 from ..trajectory.checks import check_job, warn_of_precision
@@ -127,12 +126,8 @@ class Program:
             return jax.tree.map(jnp.asarray, self._job.problem_class.start(tree, start_key(key)))
 
         x0 = jax.lax.cond(given, lambda: self.point.tree(start), usual)
-        job = dataclasses.replace(
-            self._job,
-            problems=jax.tree.map(lambda leaf: leaf[None], tree),
-            problem_class=Started(self._job.problem_class, x0),
-        )
-        return job.begin(jnp.zeros((), jnp.int32))
+        problems, starts = jax.tree.map(lambda leaf: leaf[None], (tree, x0))
+        return dataclasses.replace(self._job, problems=problems, starts=starts).begin(jnp.zeros((), jnp.int32))
 
     def _advanced(self, slot: Slot, steps: Any) -> Slot:
         """The slot after at most this many steps."""

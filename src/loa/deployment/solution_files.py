@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
 import numpy as np
 
 from ..problems.arguments import as_path
 from ..storage.files import write_whole
+from .names import names_of_leaves
 
 if TYPE_CHECKING:
     from .solution import Solutions
@@ -43,10 +43,10 @@ def check_path(path: Path | str) -> Path:
 
 def columns(solutions: Solutions) -> dict[str, np.ndarray]:
     """All arrays by name."""
-    points = jax.tree_util.tree_leaves_with_path(solutions.x)
+    points = names_of_leaves(solutions.x)
     gap = {} if solutions.gap is None else {"gap": solutions.gap}
     return {
-        **{"x" + "".join(f".{_name(step)}" for step in path): np.asarray(leaf) for path, leaf in points},
+        **{f"x.{name}".removesuffix("."): np.asarray(leaf) for name, leaf in points.items()},
         "outcome": solutions.outcome,
         "steps": np.asarray(solutions.steps),
         "loss": np.asarray(solutions.loss),
@@ -54,11 +54,6 @@ def columns(solutions: Solutions) -> dict[str, np.ndarray]:
         "by": solutions.by,
         **{f"calls.{kind}": np.asarray(count) for kind, count in solutions.calls._asdict().items()},
     }
-
-
-def _name(step: Any) -> str:
-    """A step on the way to an array in a pytree: a key, an attribute or an index."""
-    return str(next(getattr(step, name) for name in ("key", "name", "idx") if hasattr(step, name)))
 
 
 def _write_npz(path: Path, parts: Iterable[Solutions]) -> None:

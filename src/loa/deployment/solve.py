@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,12 +15,14 @@ from jaxtyping import Array, Int, Key
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
+from ..problems.vector_points import Form
 from ..storage.resuming import Evaluations, as_evaluations
 from ..trajectory.best_point import BestPoint
 from ..trajectory.checks import check_arguments
 from ..trajectory.devices import Device, run_job
 from ..trajectory.job import OUTCOMES, Job
 from ..trajectory.kernels import in_precision_of_problems
+from .inputs import outline
 from .solution import Solutions
 
 DRAWS = 0x5010
@@ -34,6 +37,7 @@ def solve(
     criterion: Criterion,
     horizon: int,
     key: Key[Array, ""],
+    start: Any = None,
     width: int | None = None,
     devices: Sequence[Device] | None = None,
     checkpoints: Evaluations | Path | str | None = None,
@@ -52,6 +56,7 @@ def solve(
         criterion: when a problem counts as solved.
         horizon: the largest number of steps, at least 1.
         key: a PRNG key, for random starts and algorithms.
+        start: points to start from, stacked along the axis of the problems; by default those of the class.
         width: the number of problems that are solved in parallel, at least 1. Chosen automatically by default.
         devices: the devices among which problems are divided; by default all devices of the default backend.
         checkpoints: a directory. Progress is saved there; the same call resumes, with the same result.
@@ -86,12 +91,24 @@ def solve(
         None if stack is None else len(stack),
         1,
         draws=None if stack is None else _draws(stack, count, key),
+        starts=None if start is None else starts_for(problem_class, problems, start),
     )
     _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress)
     answer: Any = jax.tree.map(lambda leaf: leaf[0, :, 0], ended.values[0])
     words = np.asarray(OUTCOMES)[answer.outcome]
     by = np.full(count, "algorithm")
     return Solutions(answer.x, words, answer.steps, answer.loss, answer.gap, answer.calls, by, seconds)
+
+
+def starts_for(problem_class: ProblemClass, problems: Any, start: Any) -> Any:
+    """Points to start from as arrays of the right type; refused unless there is one of the right form per problem."""
+    count = count_problems(problems)
+    first = jax.tree.map(lambda leaf: leaf[0], problems)
+    form = eqx.filter_eval_shape(problem_class.start, first, jax.random.key(0))
+    shapes = Form(jax.tree.structure(form), tuple((count, *leaf.shape) for leaf in jax.tree.leaves(form)))
+    if Form.of(start) != shapes:
+        raise ValueError(f"start must be a stack of {count} points of shape {outline(form)}, got {outline(start)}.")
+    return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), start, form)
 
 
 def _draws(stack: Stack, count: int, key: Key[Array, ""]) -> Int[Array, " problem"]:

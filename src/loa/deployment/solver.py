@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -12,11 +14,13 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..certificates.certificate import Certificate
 from ..problems.arguments import is_number, shown
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass, sampled
 from ..trajectory.checks import check_algorithm, check_setting
+from .export import write_exported
 from .inputs import Shapes
 from .program import Program
 from .solution import Solution, Solutions
@@ -114,7 +118,7 @@ class Solver:
         Returns:
             The solutions, in the order of the problems.
         """
-        setting = dict(criterion=self.criterion, horizon=self.horizon, key=self.key)
+        setting: Any = dict(criterion=self.criterion, horizon=self.horizon, key=self.key)
         with jax.enable_x64(self._float64):
             found = solve(self.algorithm, self.problem_class, problems, **setting, **options)
             unsolved = np.flatnonzero(found.outcome != "solved")
@@ -125,6 +129,29 @@ class Solver:
                 leaves = self.problem.leaves(jax.tree.map(lambda leaf, n=number: np.asarray(leaf[n]), problems))
                 rows[number] = _better(rows[number], self._other(leaves, None))
             return Solutions.of(rows, found.seconds)
+
+    def export(self, path: Path | str, *, certificates: Iterable[Certificate] = ()) -> None:
+        """Write the compiled program with its weights to a file, which runs where only JAX is installed.
+
+        The file is for the platform of this process; `loa.deployment.load_exported` reads it, and the page
+        docs/at-work.md shows how to run it without loa. Deadlines and the fallback are not part of it.
+
+        Arguments:
+            path: the file; an existing file is replaced.
+            certificates: what was certified of the algorithm, to be kept in the file.
+        """
+        if self.fallback is not None:
+            raise ValueError(
+                "a file holds one algorithm: export a solver without a fallback, and one for the fallback."
+            )
+        facts = {
+            "algorithm": type(self.algorithm).__name__,
+            "problem_class": type(self.problem_class).__name__,
+            "criterion": repr(self.criterion),
+            "horizon": self.horizon,
+        }
+        with jax.enable_x64(self._float64):
+            write_exported(path, self._program, facts, certificates)
 
     def __repr__(self) -> str:
         guarded = "" if self.fallback is None else f", fallback={type(self.fallback).__name__}"

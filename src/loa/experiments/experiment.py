@@ -13,11 +13,12 @@ import jax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..certificates.draws import Draw
 from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, whole_number
-from ..problems.role import Role
+from ..problems.role import Role, own_key
 from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
@@ -230,8 +231,7 @@ class Experiment:
     def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""
         role = Role.named(role)
-        key = jax.random.fold_in(jax.random.key(seed), int(role))
-        problems = self.problem_class.draw(key, size or self.sizes[role.text])
+        problems = self.problem_class.draw(role.key(seed), size or self.sizes[role.text])
         return with_optimal_losses(self.problem_class, problems) if optimal_losses else problems
 
     @property
@@ -282,11 +282,15 @@ class Lesson:
     @property
     def key(self) -> Key[Array, ""]:
         """A random key for learning, different from the keys of all draws."""
-        return jax.random.fold_in(jax.random.key(self.seed), 0x1EA7)
+        return own_key(self.seed, 0x1EA7)
 
     def problems(self, size: int, *, optimal_losses: bool = False) -> Any:
-        """Problems to learn from. They have no other role."""
-        return self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
+        """Problems to learn from. They have no other role, and their fingerprints are noted in the facts."""
+        problems = self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
+        if size > len(self.facts.get("draw", {}).get("fingerprints", ())):  # a longer draw begins with a shorter one
+            finite = self.experiment.problem_class.finite
+            self.facts["draw"] = Draw.of(problems, Role.training.text, finite=finite).to_dict()
+        return problems
 
     @property
     def imitation_checkpoint(self) -> Path | None:

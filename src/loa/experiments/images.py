@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
+import warnings
+from pathlib import Path
+
 import jax
 
 from ..algorithms import LBFGS, Algorithm, ConjugateGradient, NesterovAcceleratedGradient
@@ -57,6 +62,21 @@ def experiment() -> Experiment:
         more_tests={"new photographs": lambda: ImageRestoration(new_photographs=True)},
     )
     return Experiment(task, recipe, presentation)
+
+
+def with_photographs(setting: Experiment, folder: Path) -> Experiment:
+    """The experiment on the user's own photographs; files that are no images are named and skipped."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            problem_class = ImageRestoration(folder)
+        finally:
+            for warning in caught:
+                print(f"loa: {warning.message}", file=sys.stderr)
+    new = {"new photographs": lambda: ImageRestoration(folder, new_photographs=True)}
+    task = dataclasses.replace(setting.task, problem_class=problem_class)
+    presentation = dataclasses.replace(setting.presentation, more_tests=new)
+    return dataclasses.replace(setting, task=task, presentation=presentation)
 
 
 def learn(lesson: Lesson) -> LearnedSpectralQuasiNewton:

@@ -22,7 +22,7 @@ from .warning import warn
 
 OPTIONAL = (
     "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox", "constraint",
-    "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy", "solution",
+    "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy", "solution", "next",
 )  # fmt: skip
 """What a problem class may say about its problems beyond how to draw one, its loss and where to start."""
 
@@ -182,6 +182,10 @@ class ProblemClass(eqx.Module):
         """A minimizer of the loss."""
         raise self._missing("known solution", "solution(self, problem)")
 
+    def next(self, problem: Any, x: Any, key: Key[Array, ""]) -> Any:
+        """The problem that follows one whose solution x is put to use, as in a closed loop; see `loa.rollout`."""
+        raise self._missing("next problem", "next(self, problem, x, key)")
+
     def has(self, method: str) -> bool:
         """Say whether this class provides one of the optional methods itself.
 
@@ -189,7 +193,7 @@ class ProblemClass(eqx.Module):
 
         Arguments:
             method: "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox",
-                "constraint", "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy" or "solution".
+                "constraint", "stochastic_loss", "smoothness", "optimal_loss", "optimal_accuracy", "solution" or "next".
 
         >>> from loa.problems import Lasso, Rosenbrock
         >>> Lasso(rows=2, columns=3).has("prox"), Rosenbrock().has("prox")

@@ -33,11 +33,12 @@ def remembered(
         an object with all attributes and methods of `problem_class`.
     """
     if known is None:
-        known = _computed(problem_class, x, problem)
+        known = loss_and_gradient(problem_class, x, problem)
     return Remembered(problem_class, x, problem, *known)
 
 
-def _computed(problem_class: ProblemClass, x: Any, problem: Any) -> tuple[Scalar, Any]:
+def loss_and_gradient(problem_class: ProblemClass, x: Any, problem: Any) -> tuple[Scalar, Any]:
+    """Loss and gradient at a point; None in the place of a gradient that cannot be computed."""
     try:
         return problem_class.value_and_gradient(x, problem)
     except Exception:  # whatever is wrong with the gradient is raised again when somebody asks for it

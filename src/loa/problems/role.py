@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import jax
+from jaxtyping import Array, Key
+
+OWN = 0x10A_0DD5
+"""Goes into every key that loa derives from a seed. Since `jax.random.split(key)[i]` is `jax.random.fold_in(key, i)`, a
+user who splits the same key would otherwise draw the problems of a role."""
+
+
+def own_key(seed: int, purpose: int) -> Key[Array, ""]:
+    """A random key of loa's own for a seed and a purpose, which no splitting of `jax.random.key(seed)` gives.
+
+    Arguments:
+        seed: of the run.
+        purpose: the number of a role, or another number that nothing else uses.
+
+    >>> from jax import random
+    >>> bool((own_key(0, 1) == random.split(random.key(0), 1000)).any())
+    False
+    """
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), OWN), purpose)
+
 
 class Role(IntEnum):
     """What a draw of problems is used for.
@@ -22,6 +43,15 @@ class Role(IntEnum):
     test = 4
     held_out = 5
     fresh = 6
+    comparison = 7
+
+    def key(self, seed: int) -> Key[Array, ""]:
+        """The random key of the draw in this role."""
+        return own_key(seed, int(self))
+
+    def former_key(self, seed: int) -> Key[Array, ""]:
+        """The key before version 0.2, with which weights were learned whose provenance has the keys "former"."""
+        return jax.random.fold_in(jax.random.key(seed), int(self))
 
     @classmethod
     def named(cls, role: Role | str) -> Role:
@@ -52,4 +82,5 @@ _PURPOSES = {
     Role.test: "measuring, and verifying certificates",
     Role.held_out: "certifying the deployed algorithm",
     Role.fresh: "checking certificates once more, outside of a run",
+    Role.comparison: "comparing algorithms, outside of a run",
 }

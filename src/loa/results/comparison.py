@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..certificates.contest import Decision, decide
 from ..problems.arguments import check_type
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
@@ -19,6 +20,8 @@ from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
 from .summary import AlgorithmSummary, FunctionalSummary
 from .table import table
+
+CONFIDENCE = 0.95
 
 if TYPE_CHECKING:
     import xarray
@@ -44,14 +47,55 @@ class Comparison:
         """Measures of every functional, the share solved and the time per problem, by algorithm."""
         return {
             name: AlgorithmSummary.of(
-                each.values, each.outcome, 1e3 * each.seconds / each.outcome.size, family=self.families[name]
+                each.values,
+                each.outcome,
+                1e3 * each.seconds / each.outcome.size,
+                family=self.families[name],
+                caps={functional.name: functional.cap for functional in self.functionals},
             )
             for name, each in self.performances.items()
         }
 
     def advantage(self, name: str, over: str, functional: str = "stopping_time") -> measures.Estimate:
-        """By how much less `name` needs than `over`, on average per problem; paired, so the interval is narrow."""
-        return measures.mean(self._of(over)[functional].astype(float) - self._of(name)[functional])
+        """By how much less `name` needs than `over`, on average per problem, in pairs.
+
+        The interval covers for any number of problems if the functional has a largest value. Otherwise it is Student's,
+        which misses rare failures.
+        """
+        if self._functional(functional).cap is None:
+            return measures.mean(self._of(over)[functional].astype(float) - self._of(name)[functional])
+        found = self._decided(name, over, functional, 1 - CONFIDENCE)
+        return measures.Estimate(found.saved, found.low, found.high, CONFIDENCE)
+
+    def verdict(self, name: str, over: str, functional: str = "stopping_time") -> Decision:
+        """Whether `name` needs less than `over` on average: certain, or not decided.
+
+        All verdicts on `name` hold together with 95% confidence: the failure probability is divided among the other
+        algorithms and the functionals that have a largest value.
+
+        Arguments:
+            name: an algorithm.
+            over: another one.
+            functional: one that has a largest value, such as the stopping time.
+
+        Returns:
+            A `Decision`: its `outcome` is "better", "worse" or "not decided", and `more` says about how many more
+            problems would decide.
+        """
+        if self._functional(functional).cap is None:
+            raise ValueError(f"{functional} has no largest value, so nothing is certain about its mean: give it a cap.")
+        capped = sum(each.cap is not None for each in self.functionals)
+        return self._decided(name, over, functional, (1 - CONFIDENCE) / (capped * max(len(self.performances) - 1, 1)))
+
+    def _decided(self, name: str, over: str, functional: str, delta: float) -> Decision:
+        cap = self._functional(functional).cap or 1.0
+        return decide(self._of(name)[functional], self._of(over)[functional], round(delta, 15), cap)
+
+    def _functional(self, name: str) -> FunctionalSummary:
+        known = {each.name: each for each in self.functionals}
+        if name not in known:
+            raise KeyError(f"{name!r} was not measured; measured were {', '.join(known)}.")
+        return known[name]
 
     def faster(self, name: str, over: str) -> measures.Estimate:
         """The share of trajectories on which `name` takes fewer steps than `over`."""
@@ -103,7 +147,7 @@ def compare(
 
     Returns:
         A `Comparison`: `.table(title)` for the terminal, `.advantage(name, over=other)` and `.faster(name, over=other)`
-        for pairs, `.algorithms` for all measures.
+        for pairs, `.verdict(name, over=other)` for what is certain, `.algorithms` for all measures.
     """
     check_type("algorithms", algorithms, Mapping, "a dict of algorithms by name")
     if not algorithms or not all(isinstance(name, str) for name in algorithms):

@@ -48,7 +48,7 @@ TARGETS = {"deployed": "the deployed algorithm", "posterior": "the average over 
 
 OUTCOMES = {
     "won": "Better than",
-    "level": "No clear difference from",
+    "level": "Not decided against",
     "lost": "Worse than",
     "unmeasured": "Not known for",
 }

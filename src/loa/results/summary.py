@@ -10,10 +10,12 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ..certificates.betting import betting_bound, lower_betting_bound
 from ..certificates.certificate import Certificate
 from ..statistics import measures
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
@@ -36,6 +38,9 @@ NUMBERS = ("certificates", "published", "seconds")
 
 COPIED = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
 """What a summary repeats of each certificate."""
+
+MISS = 0.05
+"""The probability with which an interval misses."""
 
 Ends = tuple[float | None, float | None]
 """The ends of an interval; None where it is unbounded."""
@@ -70,7 +75,10 @@ class FunctionalSummary:
 
 @dataclass(frozen=True)
 class Measured:
-    """Measures of one functional on the test problems, with descriptive intervals by measure."""
+    """Measures of one functional on the test problems, with intervals by measure.
+
+    Those of `cvar95`, and of the mean where there is no cap, are approximate: they miss rare failures.
+    """
 
     mean: float
     median: float
@@ -79,12 +87,17 @@ class Measured:
     intervals: Mapping[str, Ends]
 
     @classmethod
-    def of(cls, values: Any) -> Measured:
-        """From values on the test problems, (problem, replicate); NaN in all measures if any value is NaN."""
+    def of(cls, values: Any, cap: float | None = None) -> Measured:
+        """From values on the test problems, (problem, replicate); NaN in all measures if any value is NaN.
+
+        With a cap, the interval of the mean covers for any number of problems; without one it is Student's.
+        """
         if np.isnan(np.asarray(values, float)).any():
             return cls(*[math.nan] * len(MEASURES), intervals=dict.fromkeys(MEASURES, (None, None)))
         found = measures.summary(values)._asdict()
         intervals = {name: (_bounded(number.low), _bounded(number.high)) for name, number in found.items()}
+        if cap is not None:
+            intervals["mean"] = mean_interval(values, cap)
         return cls(**{name: float(number) for name, number in found.items()}, intervals=intervals)
 
 
@@ -107,11 +120,17 @@ class AlgorithmSummary:
 
     @classmethod
     def of(
-        cls, values: Mapping[str, Any], outcome: np.ndarray, milliseconds: float, *, family: str = ""
+        cls,
+        values: Mapping[str, Any],
+        outcome: np.ndarray,
+        milliseconds: float,
+        *,
+        family: str = "",
+        caps: Mapping[str, float | None] | None = None,
     ) -> AlgorithmSummary:
-        """From values by functional, (problem, replicate), and how each trajectory ended."""
+        """From values by functional, (problem, replicate), how each trajectory ended, and the largest values."""
         solved = measures.probability(outcome == "solved")
-        numbers = {name: Measured.of(each) for name, each in values.items()}
+        numbers = {name: Measured.of(each, (caps or {}).get(name)) for name, each in values.items()}
         return cls(family, numbers, float(solved), (solved.low, solved.high), float(milliseconds))
 
     def average(self, cost: str) -> float:
@@ -274,6 +293,25 @@ class RunSummary:
 
 def _is_mean(certificate: CertificateSummary, functional: str) -> bool:
     return (certificate.functional, certificate.measure) == (functional, "mean")
+
+
+def mean_interval(values: Any, cap: float) -> Ends:
+    """An interval for the mean of values up to a cap that covers with 95% confidence, however few there are.
+
+    >>> low, high = mean_interval([0.0] * 100, cap=1.0)
+    >>> low, round(high, 3)
+    (0.0, 0.036)
+    """
+    averages = np.minimum(np.asarray(values, float), cap)
+    averages = averages.mean(axis=1) if averages.ndim == 2 else averages
+    return _mean_interval(averages.tobytes(), float(cap)) if (averages >= 0).all() else (None, None)
+
+
+@lru_cache(maxsize=1024)
+def _mean_interval(averages: bytes, cap: float) -> Ends:
+    """Kept, because comparisons ask for the same again."""
+    values = np.frombuffer(averages)
+    return lower_betting_bound(values, MISS / 2, cap), betting_bound(values, MISS / 2, cap)
 
 
 def _bounded(number: float) -> float | None:

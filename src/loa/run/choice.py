@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..learning.cost import Cost
 from ..learning.race import Race
-from ..problems.role import Role
+from ..problems.role import Role, own_key
 from ..results.choice import Choice, Entrant
 from ..storage.plain_json import decoded
 from .directory import RunDirectory
@@ -43,7 +42,7 @@ def chosen(
 
     def judge() -> dict[str, Any]:
         problems = experiment.draw(Role.validation, seed, optimal_losses=True)
-        key = jax.random.fold_in(jax.random.key(seed), 0xC401)
+        key = own_key(seed, 0xC401)
         race = Race(
             experiment.problem_class, problems, problems, experiment.criterion, experiment.horizon, cost,
             experiment.functionals, key, checkpoints=place.evaluations,

@@ -15,7 +15,7 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..problems.problem_class import ProblemClass
-from ..problems.role import Role
+from ..problems.role import Role, own_key
 from ..statistics.timing import best_in_turn
 from ..trajectory.evaluation import evaluate
 from ..trajectory.kernels import evolution
@@ -132,7 +132,7 @@ def _on_others(
     experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, seed: int, place: RunDirectory
 ) -> dict[str, Any]:
     """The deployed algorithm on problems of another class, as many as there are test problems shown."""
-    problems = problem_class.draw(jax.random.fold_in(jax.random.key(seed), 0x0DD), experiment.presentation.shown)
+    problems = problem_class.draw(own_key(seed, 0x0DD), experiment.presentation.shown)
     problems = with_optimal_losses(problem_class, problems)
     return _values(experiment, problem_class, algorithm, problems, place.evaluations)
 

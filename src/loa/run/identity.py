@@ -105,11 +105,11 @@ def _compared_files(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
 
 def _files(file: Path) -> dict[str, Aspect]:
     """The user's file and the modules beside it or below that are imported, with hashes of their contents."""
-    file, found = file.resolve(), {"main": _of_file(file.resolve())}
+    file, found = file.resolve(), {"main": of_file(file.resolve())}
     for name, module in sorted(sys.modules.items()):
         path = _local_file(module, file.parent)
         if path is not None and path != file:
-            found[name] = _of_file(path)
+            found[name] = of_file(path)
     return found
 
 
@@ -124,7 +124,8 @@ def _local_file(module: object, folder: Path) -> Path | None:
     return path if path.is_relative_to(folder) and not installed and path.is_file() else None
 
 
-def _of_file(path: Path) -> Aspect:
+def of_file(path: Path) -> Aspect:
+    """A file: its path, and a hash of its content."""
     return {"is": str(path), "fingerprint": hashlib.sha256(path.read_bytes()).hexdigest()[:32]}
 
 

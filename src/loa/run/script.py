@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from ..learning import mode
 from ..learning.cost import STEPS, Cost
 from ..presentation.figures import draw_all, figure_files
 from ..presentation.report import REPORT, write_report
-from ..problems.role import Role
+from ..problems.role import Role, own_key
 from ..results.choice import Choice
 from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
-from ..storage.saved_algorithms import SUFFIX, load, save
+from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from ..trajectory.evaluation import evaluate
 from .certification import caps_of, certified, plan_for
 from .choice import LEARNED, chosen
@@ -101,7 +102,9 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
 
     # Learn, from training problems: an algorithm, and the best parameters of some baselines.
     learned, facts = (
-        (load(order.weights), {}) if order.pretrained else _learned(order, "learn", recipe.learned[order.how], place)
+        shipped_weights(order.weights)
+        if order.pretrained
+        else _learned(order, "learn", recipe.learned[order.how], place)
     )
     tuned = {name: _learned(order, f"tuning of {name}", tune, place)[0] for name, tune in recipe.tuned.items()}
     classical = {**experiment.baselines, **tuned}
@@ -114,7 +117,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     prior, prior_draws = _prior(order, best, choice, place)
 
     # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
-    plan = plan_for(experiment, prior.weights, prior.lam, prior_draws)
+    plan = plan_for(experiment, prior.weights, prior.lam, (*_training_draw(facts), *prior_draws))
     place.fix(plan)
 
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
@@ -165,6 +168,17 @@ def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> tup
     effort, checkpoint = order.experiment.recipe.effort, place.file(stage, ".checkpoint")
     lesson = Lesson(order.experiment, order.seed, effort, checkpoint, progress=True, cost=order.cost)
     return place.algorithm(stage, lambda: learn(lesson), lesson.facts)
+
+
+def shipped_weights(name: str) -> tuple[Algorithm, dict[str, Any]]:
+    """An algorithm that ships with loa, and the draw that it was learned from, if there is one."""
+    learning = provenance(name).get("learning", {})
+    return load(name), {"draw": learning["draw"]} if "draw" in learning else {}
+
+
+def _training_draw(facts: Mapping[str, Any]) -> tuple[Draw, ...]:
+    """The draw that the algorithm was learned from, with which no later one may overlap."""
+    return (Draw.from_dict(facts["draw"]),) if "draw" in facts else ()
 
 
 def _prior(
@@ -221,4 +235,4 @@ def _draw_of(order: Order, problems: Any, role: Role) -> Draw:
 
 def _key(seed: int, purpose: int) -> Key[Array, ""]:
     """A random key that no draw of problems has."""
-    return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), 0x2BAD), purpose)
+    return jax.random.fold_in(own_key(seed, 0x2BAD), purpose)

@@ -22,6 +22,7 @@ from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE
 from .examination import STATISTICS, Examined
+from .identity import of_file
 
 if TYPE_CHECKING:
     import xarray
@@ -59,9 +60,9 @@ def summarize(
     """
     experiment = order.experiment
     functionals = tuple(FunctionalSummary.of(each, experiment.horizon) for each in experiment.functionals)
-    names = [each.name for each in functionals]
+    caps = {each.name: each.cap for each in functionals}
     described = {
-        name: _described(values, names, examined.families.get(name, ""))
+        name: _described(values, caps, examined.families.get(name, ""))
         for name, values in examined.by_algorithm.items()
     }
     learned = described.pop("learned")
@@ -85,19 +86,19 @@ def summarize(
         candidates=certified.candidates,
         choice=choice,
         published={name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
-        more_tests={name: _described(values, names, family) for name, values in examined.more_tests.items()},
+        more_tests={name: _described(values, caps, family) for name, values in examined.more_tests.items()},
         notes=tuple(experiment.presentation.notes),
         plan=plan,
         seconds=_seconds(seconds),
         provenance=provenance(order),
     )
-    return Results(summary, certified.together, certified.references, _data(examined, names, certified, order),
+    return Results(summary, certified.together, certified.references, _data(examined, list(caps), certified, order),
                    examined.pictures)  # fmt: skip
 
 
-def _described(values: Mapping[str, np.ndarray], functionals: list[str], family: str) -> AlgorithmSummary:
-    by_name = {name: values[name] for name in functionals}
-    return AlgorithmSummary.of(by_name, values["outcome"], float(values["milliseconds"]), family=family)
+def _described(values: Mapping[str, np.ndarray], caps: Mapping[str, float | None], family: str) -> AlgorithmSummary:
+    by_name = {name: values[name] for name in caps}
+    return AlgorithmSummary.of(by_name, values["outcome"], float(values["milliseconds"]), family=family, caps=caps)
 
 
 def _certificates(certified: Certified, learned: Mapping[str, np.ndarray]) -> tuple[CertificateSummary, ...]:
@@ -137,6 +138,7 @@ def provenance(order: Order) -> dict[str, Any]:
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "command": order.command,
+        "file": None if order.file is None else of_file(order.file.resolve()),
         "commit": commit(),
         "versions": versions(),
         "machine": {

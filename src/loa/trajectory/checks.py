@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, Scalar
 
-from ..algorithms.algorithm import Algorithm, Stack
+from ..algorithms.algorithm import Algorithm, Aside, Stack
 from ..problems import gaps
 from ..problems.arguments import check_type, shown
 from ..problems.computed_optimum import ComputedOptimum
@@ -153,8 +153,13 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
 
     jaxpr = eqx.filter_make_jaxpr(lambda job, slot: listening(job).advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
-    slot_bytes = sum(map(num_bytes, own)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
+    in_use = [leaf for leaf in jax.tree.leaves(slot, is_leaf=_is_aside) if not _is_aside(leaf)]
+    slot_bytes = sum(map(num_bytes, in_use)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
     return Needs(slot_bytes, ear.heard)
+
+
+def _is_aside(part: Any) -> bool:
+    return isinstance(part, Aside)
 
 
 def _check_stack(job: Job) -> None:

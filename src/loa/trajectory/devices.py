@@ -72,13 +72,13 @@ def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
     """The part of the job that each device runs."""
     if not devices:
         return [job]
-    parts = []
+    shares = []
     for start, device in enumerate(devices[: len(job.indices)]):
-        problems, indices, draws = _every((job.problems, job.indices, job.draws), start, len(devices))
-        own = dataclasses.replace(job, problems=problems, indices=indices, draws=draws)
+        parts = _every((job.problems, job.indices, job.draws, job.starts), start, len(devices))
+        own = dataclasses.replace(job, **dict(zip(("problems", "indices", "draws", "starts"), parts, strict=True)))
         arrays, rest = eqx.partition(own, eqx.is_array)
-        parts.append(eqx.combine(jax.device_put(arrays, device), rest))
-    return parts
+        shares.append(eqx.combine(jax.device_put(arrays, device), rest))
+    return shares
 
 
 @partial(jax.jit, static_argnums=(1, 2))

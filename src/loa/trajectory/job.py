@@ -84,6 +84,8 @@ class Job(eqx.Module):
     keeps_smoothness: bool = eqx.field(static=True, default=False)
     draws: Int[Array, " problem"] | None = None
     """Where each problem has one candidate, drawn for it: the numbers of the candidates."""
+    starts: Any = None
+    """Where trajectories are warm-started: a stack of points, one for each problem."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -109,7 +111,7 @@ class Job(eqx.Module):
         key = trajectory_key(self.key, self.indices[number], replicate)
         smoothness = jnp.asarray(self.problem_class.smoothness(problem)) if self.keeps_smoothness else None
         walk = self._walk(algorithm, problem, smoothness)
-        moment = walk.begin(key)
+        moment = walk.begin(key) if self.starts is None else walk.begin_at(_take(self.starts, number))
         record = walk.look(moment)
         folds = tuple(functional.init(record) for functional in self.functionals)
         return Slot(
@@ -136,9 +138,10 @@ class Job(eqx.Module):
         """
         walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
         record = walk.look(slot.moment)
-        finite = is_sound(record.gap(gaps.loss), record.iterate)
+        sound = is_sound(record.gap(gaps.loss), record.iterate)
+        finite = sound | walk.algorithm.recovers(slot.state)
         unsolved = slot.stopping_time < 0
-        solved_now = unsolved & finite & record.gap(self.criterion)
+        solved_now = unsolved & sound & record.gap(self.criterion)
         stopping_time = jnp.where(solved_now, slot.time, slot.stopping_time)
         folds = tuple(
             where((slot.time > 0) & (unsolved | (slot.time <= functional.steps)), functional.update(fold, record), fold)

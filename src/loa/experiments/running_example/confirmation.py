@@ -12,7 +12,7 @@ from rich.table import Table
 
 from ...algorithms.gradient_descent import GradientDescent
 from ...problems.criterion import distance_below
-from ...problems.role import Role
+from ...problems.role import Role, own_key
 from ...problems.running_example import RunningExample
 from ...results.run_results import Results
 from ...storage.files import write_whole
@@ -29,7 +29,7 @@ VISIBLE_TOLERANCE = 0.05
 def check_claims(setting: Experiment, results: Results, directory: Path, console: Console) -> None:
     """Measure every claim, draw trajectories with their stopping times, and add the claims to the summary."""
     seed = results.summary.seed
-    checked = measured_claims(setting, jax.random.fold_in(jax.random.key(seed), 0xC1A1))
+    checked = measured_claims(setting, own_key(seed, 0xC1A1))
     console.print(_table(checked))
     _draw(setting, load(directory / f"algorithm{SUFFIX}"), seed, directory)
     described = tuple(

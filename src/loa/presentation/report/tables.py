@@ -25,8 +25,9 @@ def measured(results: Results) -> Markup:
     parts = [
         tag(
             "p",
-            "Under each number stands its 95% confidence interval. These intervals describe the sample; guarantees "
-            "are in the certificates. Wall-clock time was measured in batches, once compiled, on the machine below.",
+            "Under each number stands its 95% confidence interval, which is for this number alone. Where a column says "
+            "that intervals are approximate, they miss rare failures. Guarantees are in the certificates. Wall-clock "
+            "time was measured in batches, once compiled, on the machine below.",
         ),
         _overview("All algorithms on the test problems", summary.algorithms, costs),
         *_duels(results),
@@ -62,7 +63,7 @@ def _overview(
         means = [_measure(each, functional.name, "mean") for functional in functionals]
         return [name, *means, number(each.milliseconds, 3), estimate(each.solved, each.solved_interval, percent)]
 
-    means = [f"{functional.unit or functional.noun}, mean" for functional in functionals]
+    means = [f"{each.unit or each.noun}, mean{_approximate(each, 'mean')}" for each in functionals]
     header = [first, *means, "milliseconds per problem", "solved"]
     return table(caption, header, [row(name, each) for name, each in algorithms.items()])
 
@@ -70,8 +71,15 @@ def _overview(
 def _functional(functional: FunctionalSummary, algorithms: Mapping[str, AlgorithmSummary]) -> Markup:
     rows = [[name, *(_measure(each, functional.name, key) for key in SHOWN)] for name, each in algorithms.items()]
     unit = f" ({functional.unit})" if functional.unit and functional.unit != functional.noun else ""
-    header = ["algorithm", *(MEASURES[key].replace("% ", "%\u00a0") for key in SHOWN)]
+    names = {key: f"{MEASURES[key]}{_approximate(functional, key)}" for key in SHOWN}
+    header = ["algorithm", *(name.replace("% ", "%\u00a0") for name in names.values())]
     return table(f"{functional.title}{unit} on the test problems", header, rows)
+
+
+def _approximate(functional: FunctionalSummary, measure: str) -> str:
+    """Said where an interval stands that does not cover for any number of problems."""
+    covers = measure in ("median", "q95") or (measure == "mean" and functional.cap is not None)
+    return "" if covers else " (approximate interval)"
 
 
 def _measure(algorithm: AlgorithmSummary, functional: str, measure: str) -> Markup:
@@ -94,7 +102,11 @@ def _duels(results: Results) -> list[Markup]:
         saved, better = (time.saved, time.better) if time else (None, None)
         rows.append([name, *(by_how_much(each[name]) for each in found.values()), _interval(saved), _share(better)])
     header = ["against", *(COSTS[cost].title for cost in found), "iterations saved per problem", "faster on"]
-    return [table("The learned algorithm against each baseline, in pairs on the same problems", header, rows)]
+    caption = (
+        "The learned algorithm against each baseline, in pairs on the same problems. All decisions and intervals hold "
+        f"together with {percent(quantities.CONFIDENCE)} confidence, except for wall-clock time, which is only measured"
+    )
+    return [table(caption, header, rows)]
 
 
 def _interval(found: Estimate | None) -> str:

@@ -7,25 +7,65 @@ import math
 from ...certificates.budget import joint_confidence
 from ...results.names import COSTS, OUTCOMES
 from ...results.quantities import Contest, contests
+from ...results.quantities.contests import CONFIDENCE
 from ...results.run_results import Results
+from ...statistics.measures import Estimate as Estimate
 from .markup import Markup, items, section, tag
 from .numbers import NONE, few, interval, number, percent, words
 
+CLOCK = "milliseconds"
+WHO = "the learned algorithm"
+
 
 def headline(found: dict[str, list[Contest]]) -> str:
-    """The verdict in one sentence."""
+    """The verdict in a few sentences: what is certain, what is not decided, and what the clock says."""
     if not found:
         return "There was no baseline to compare the learned algorithm with."
-    better = [COSTS[cost].title for cost, each in found.items() if all(one.outcome == "won" for one in each)]
-    others = [COSTS[cost].title for cost in found if COSTS[cost].title not in better]
-    if not others:
-        return f"The learned algorithm beats every baseline in {words(better)}."
+    counted = {cost: each for cost, each in found.items() if cost != CLOCK}
+    certain = _certain(counted) if counted else ""
+    clock = found.get(CLOCK, [])
+    slower = [one.baseline for one in clock if one.outcome != "won"]
+    than = f"not faster than {few(slower)}" if slower else "faster than every baseline"
+    return " ".join(filter(None, [certain, f"By the clock of this machine it was {than}." if clock else ""]))
+
+
+def _certain(counted: dict[str, list[Contest]]) -> str:
+    """What is certain, with the confidence shared among all baselines and costs; and what is not decided."""
+    outcomes = {COSTS[cost].title: {one.outcome for one in each} for cost, each in counted.items()}
+    better = [title for title, each in outcomes.items() if each == {"won"}]
+    lost = [title for title, each in outcomes.items() if "lost" in each]
+    undecided = [title for title in outcomes if title not in better + lost]
+    told = []
     if better:
-        return f"The learned algorithm beats every baseline in {words(better)}, but not in {words(others)}."
-    beaten = set.intersection(*({one.baseline for one in each if one.outcome == "won"} for each in found.values()))
-    some = f" It beats {words(sorted(beaten))} in all of them." if beaten else ""
-    which = words(others) if len(others) == 1 else ", ".join(others[:-1]) + f" nor in {others[-1]}"
-    return f"The learned algorithm does not beat every baseline, {'neither ' * (len(others) > 1)}in {which}.{some}"
+        but = f", but not in {words(lost)}" if lost else ""
+        told.append(f"With {percent(CONFIDENCE)} confidence, {WHO} beats every baseline in {words(better)}{but}.")
+    elif lost:
+        which = words(lost) if len(lost) == 1 else ", ".join(lost[:-1]) + f" nor in {lost[-1]}"
+        won = [{one.baseline for one in each if one.outcome == "won"} for each in counted.values()]
+        beaten = set.intersection(*won)
+        some = f" With {percent(CONFIDENCE)} confidence, it beats {words(sorted(beaten))}." if beaten else ""
+        neither = "neither " * (len(lost) > 1)
+        told.append(f"The learned algorithm does not beat every baseline, {neither}in {which}.{some}")
+    if undecided:
+        level = [one for each in counted.values() for one in each if one.outcome == "level"]
+        told.append(f"It is not decided whether {WHO} beats every baseline in {words(undecided)}: {remedy(level)}.")
+    return " ".join(told)
+
+
+def remedy(undecided: list[Contest]) -> str:
+    """What would decide the contests that are not decided.
+
+    >>> remedy([Contest("stopping_time", "x", 10.0, 11.0, "level", Estimate(1.0, -1.0, 3.0, 0.95), more=300)])
+    'about 300 more problems would decide'
+    """
+    if not undecided:
+        return "it was not measured for every baseline"
+    if any(one.saved is None for one in undecided):
+        return "without a largest value, nothing is certain about a mean"
+    known = [one.more for one in undecided if one.more is not None]
+    if len(known) < len(undecided):
+        return "the difference is too small to be decided"
+    return f"about {number(max(known))} more problems would decide"
 
 
 def solved_sentence(results: Results) -> str:
@@ -83,7 +123,7 @@ def by_how_much(contest: Contest) -> str:
     """
     cost = COSTS[contest.cost]
     if contest.outcome in ("level", "unmeasured"):
-        return "no clear difference" if contest.outcome == "level" else NONE
+        return "not decided" if contest.outcome == "level" else NONE
     if math.isinf(contest.other):
         return f"infinitely {cost.less}"
     word = cost.less if contest.outcome == "won" else cost.more
@@ -105,6 +145,8 @@ def _tally(each: list[Contest]) -> str:
         for outcome, found in names.items()
         if found
     ]
+    if (undecided := [one for one in each if one.outcome == "level"]) and each[0].cost != CLOCK:
+        told.append(f"{remedy(undecided).capitalize()}.")
     return " ".join(told)
 
 

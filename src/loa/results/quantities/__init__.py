@@ -3,6 +3,7 @@
 Whoever draws takes these values and computes nothing of its own.
 """
 
+from .contests import CONFIDENCE as CONFIDENCE
 from .contests import Contest as Contest
 from .contests import contests as contests
 from .contests import rivals as rivals

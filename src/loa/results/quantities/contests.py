@@ -1,12 +1,18 @@
-"""The learned algorithm against every baseline, in every cost: who wins, and by how much."""
+"""The learned algorithm against every baseline, in every cost: who wins, and by how much.
+
+Costs per problem are compared in pairs by bounds that hold for any number of problems. The failure probability is
+divided equally among all baselines and all costs of `COSTS`, so that all decisions hold together.
+"""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ...certificates.contest import Decision, decide
 from ...statistics import measures
 from ..names import COSTS
 from ..summary import RunSummary
@@ -19,13 +25,17 @@ CLOCK_NOISE = 0.05
 """Wall-clock times that differ by less are not told apart: they were measured on one machine, in few rounds."""
 
 
+CONFIDENCE = 0.95
+"""With which all decisions of a run hold together."""
+
+
 class Contest(NamedTuple):
     """The learned algorithm against one baseline in one cost.
 
     Fields:
         learned, other: average costs.
-        outcome: "won", "lost", "level" (no clear difference) or "unmeasured".
-        saved: what is saved per problem, paired, with its interval; None for wall-clock time or infinite costs.
+        outcome: "won", "lost", "level" (not decided) or "unmeasured".
+        saved: what is saved per problem, paired, with bounds that hold; None for wall-clock time, or without a cap.
         better: the share of problems on which the learned algorithm costs less, paired; None for wall-clock time.
     """
 
@@ -36,6 +46,8 @@ class Contest(NamedTuple):
     outcome: str
     saved: measures.Estimate | None = None
     better: measures.Estimate | None = None
+    more: int | None = None
+    """About how many more problems would decide, if nothing is decided."""
 
     @property
     def ratio(self) -> float:
@@ -60,23 +72,34 @@ def contests(summary: RunSummary, performance: xarray.Dataset) -> dict[str, list
 
 
 def _contest(summary: RunSummary, performance: xarray.Dataset, cost: str, name: str) -> Contest:
-    """Costs per problem are compared in pairs; wall-clock times, and costs that are infinite, by their averages."""
+    """Costs per problem are decided in pairs; wall-clock times are compared by their averages."""
     own, other = summary.learned.average(cost), summary.baselines[name].average(cost)
     if math.isnan(other):
         return Contest(cost, name, own, other, "unmeasured")
-    saved, better = _paired(performance, cost, name) if cost in performance else (None, None)
-    if saved is not None:
-        outcome = "won" if saved.low > 0 else "lost" if saved.high < 0 else "level"
-    else:
-        margin = CLOCK_NOISE if cost == "milliseconds" else 0.0
-        outcome = "won" if own < other * (1 - margin) else "lost" if own * (1 - margin) > other else "level"
-    return Contest(cost, name, own, other, outcome, saved, better)
-
-
-def _paired(
-    performance: xarray.Dataset, cost: str, name: str
-) -> tuple[measures.Estimate | None, measures.Estimate | None]:
+    if cost not in performance:
+        outcome = "won" if own < other * (1 - CLOCK_NOISE) else "lost" if own * (1 - CLOCK_NOISE) > other else "level"
+        return Contest(cost, name, own, other, outcome)
     by_name = values(performance, cost)
-    learned, baseline = next(iter(by_name.values())).astype(float), by_name[name].astype(float)
-    finite = np.isfinite(learned).all() and np.isfinite(baseline).all()
-    return measures.mean(baseline - learned) if finite else None, measures.probability(learned < baseline)
+    learned, baseline = (by_name[each].astype(float) for each in (next(iter(by_name)), name))
+    better, cap = measures.probability(learned < baseline), largest(summary, cost)
+    if cap is None:
+        return Contest(cost, name, own, other, "level", None, better)
+    share = (1 - CONFIDENCE) / (len(COSTS) * len(summary.baselines))
+    found = _decided(*(np.minimum(each, cap).mean(axis=1).tobytes() for each in (learned, baseline)), share, cap)
+    saved = measures.Estimate(found.saved, found.low, found.high, found.confidence)
+    return Contest(cost, name, own, other, OUTCOME_OF[found.outcome], saved, better, found.more)
+
+
+OUTCOME_OF = {"better": "won", "worse": "lost", "not decided": "level"}
+
+
+def largest(summary: RunSummary, cost: str) -> float | None:
+    """Up to which value a cost counts: the largest it can have, or else the cap of its certificate."""
+    certified = summary.certified_mean(cost)
+    return summary.functional(cost).cap or (certified.cap if certified is not None else None)
+
+
+@lru_cache(maxsize=256)
+def _decided(learned: bytes, baseline: bytes, share: float, cap: float) -> Decision:
+    """Kept, because several parts of a report ask for the same."""
+    return decide(np.frombuffer(learned), np.frombuffer(baseline), share, cap)

@@ -1,0 +1,313 @@
+"""A learned algorithm that hands over to a classical one when it stops making progress."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int, Key, Scalar
+
+from ..algorithms.algorithm import Algorithm, Aside, Stack, stack
+from ..problems.arguments import check_type
+from ..problems.gaps import norm, prox_residual
+from ..problems.oracle import Calls, Oracle
+from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.remembered import Remembered, loss_and_gradient
+from ..problems.wrapped import Wrapped
+
+PATIENCE = 25
+"""Steps without a milestone after which the fallback takes over, unless the learned algorithm has worked for long."""
+
+SHRINKS = 0.99
+"""A milestone is a residual, or a loss, that is at most this multiple of the smallest one so far."""
+
+EXPLODES = 1e6
+"""A loss that is larger than the first one by this multiple of it, with a larger gradient, is not waited for."""
+
+EVERY = 4
+"""Steps from one look to the next at a residual that the learned algorithm does not ask for itself."""
+
+IN_NOISE = 10
+"""How many times longer these steps, and patience, are where gradients are those of mini-batches."""
+
+
+class Mark(NamedTuple):
+    """A point, its loss, and its residual; or the last milestone, with the smallest loss and residual so far."""
+
+    x: Any
+    value: Scalar
+    residual: Scalar
+
+
+class Guard(NamedTuple):
+    """What a guard remembers: the last milestone, loss and gradient norm at the start, and whether it still trusts."""
+
+    best: Mark
+    first_value: Scalar
+    first_slope: Scalar
+    waited: Int[Array, ""]
+    time: Int[Array, ""]
+    trusted: Bool[Array, ""]
+
+
+class GuardedState(NamedTuple):
+    """The state of the learned algorithm; and beside it the iterate, the guard, and the state of the fallback."""
+
+    learned: Any
+    beside: Aside
+
+    @property
+    def x(self) -> Any:
+        return self.beside.content[0]
+
+    @property
+    def guard(self) -> Guard:
+        return self.beside.content[1]
+
+    @property
+    def fallback(self) -> Any:
+        return self.beside.content[2]
+
+
+class Safeguarded(Algorithm):
+    r"""A learned algorithm under a guard: once it stops making progress, a fallback continues from its best point.
+
+    Let r(x) be the norm of the gradient or, for a loss with a non-smooth part, of the proximal residual. An iterate is
+    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), for smooth losses at a loss not above that of the start, or if
+    \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ* are the smallest values at earlier looks. The learned
+    algorithm is in control, and its iterates are exactly what they would be without a guard, as long as
+
+    1. the last milestone is at most max(`patience`, t/4) steps ago, and
+    2. iterate, loss and gradient are finite (a loss with a non-smooth part may be +∞), and loss and gradient are not
+       both larger than at the start, the loss by a million times its size there.
+
+    When either fails, the fallback starts at the last milestone, in the same step, and keeps control. What the learned
+    algorithm has in its state by then, infinite numbers included, is never used again.
+
+    **It converges where the fallback does.** Suppose that losses are non-negative, as everywhere in the paper, and that
+    the fallback converges from every milestone; for smooth losses, the loss there is not above that of the start. If
+    the fallback takes over, it starts at a milestone, after finitely many steps. If it never does, there is no last
+    milestone: by 1., each time t ≥ 4 `patience` is followed by one before 4t/3 + 1. Each of them multiplies r* or ℓ* by
+    at most 0.99, so that one of the two tends to 0: the milestones become stationary, or optimal.
+
+    **What it costs.** Losses and gradients at the iterate are those that the run looks at anyway, and the learned
+    algorithm is charged for what it asks. Further calls are counted: a proximal mapping every 4 steps where there is a
+    non-smooth part; a gradient every 4 steps if the learned algorithm asks for none at its iterate; with mini-batches,
+    a loss every 40 steps, and patience is 10 times longer. A loss that the learned algorithm does not ask for makes a
+    milestone with mini-batches only. As long as the guard has not stepped in, no step of the fallback is computed, not
+    in a batch either; a batch in which it has, for one trajectory, computes them for all.
+
+    Arguments:
+        learned: the algorithm that is in control first.
+        fallback: a classical algorithm, whose convergence can be relied on.
+        patience: steps without a milestone that are always tolerated, at least 1.
+    """
+
+    learned: Algorithm
+    fallback: Algorithm
+    patience: int = eqx.field(static=True, default=PATIENCE)
+
+    def __check_init__(self):
+        whole_number("patience", self.patience)
+
+    @property
+    def on_vectors(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.learned.on_vectors
+
+    def init(self, oracle: Oracle, x0: Any) -> GuardedState:
+        if self.fallback.on_vectors and x0.ndim != 1:
+            raise TypeError(
+                f"{type(self.fallback).__name__} works on vectors and cannot take over from "
+                f"{type(self.learned).__name__}, which works on arrays of shape {x0.shape}: choose another fallback."
+            )
+        learned = jax.tree.map(jnp.asarray, self.learned.init(oracle, x0))
+        uncounted = Oracle(oracle.problem_class, oracle.problem)
+        form = eqx.filter_eval_shape(lambda: self.fallback.init(uncounted, x0))
+        idle = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), form)
+        x, zero, none = self.learned.iterate(learned), jnp.zeros((), jnp.int32), jnp.full((), jnp.inf, x0.dtype)
+        guard = Guard(Mark(x, none, none), none, none, zero, zero, jnp.asarray(True))
+        return GuardedState(learned, Aside((x, guard, idle)))
+
+    def step(self, oracle: Oracle, state: GuardedState, key: Key[Array, ""]) -> GuardedState:
+        value, gradient = _look(oracle, state.x)
+        learned, heard = self._learned_step(oracle, state, value, gradient, key)
+        x = self.learned.iterate(learned)
+        guard = self._judged(oracle, state, value, gradient, heard)
+        guard = guard._replace(trusted=guard.trusted & jnp.isfinite(jnp.sum(x)))
+        x, fallback = self._rescued(oracle, state, guard, x, key)
+        return GuardedState(learned, Aside((x, guard, fallback)))
+
+    def iterate(self, state: GuardedState) -> Any:
+        return state.x
+
+    def recovers(self, state: GuardedState) -> Bool[Array, ""]:
+        return state.guard.trusted
+
+    def _learned_step(
+        self, oracle: Oracle, state: GuardedState, value: Scalar, gradient: Any, key: Key[Array, ""]
+    ) -> tuple[Any, Ear]:
+        """A step of the learned algorithm, and what it asked for at its iterate.
+
+        It is computed whoever is in control, since a choice would cost a pass over its state, but counted only if it
+        matters.
+        """
+        ear, here = Ear(), self.learned.iterate(state.learned)
+        asked = Overheard(oracle.problem_class, here, oracle.problem, value, gradient, ear)
+        trusted = state.guard.trusted
+        inner = Oracle(asked, oracle.problem, oracle.calls, running=jnp.asarray(oracle.running) & trusted)
+        learned = self.learned.step(inner, state.learned, key)
+        pairs = zip(inner.calls, oracle.calls, strict=True)
+        oracle.calls = Calls(*(jnp.where(trusted, new, old) for new, old in pairs))
+        return learned, Ear(value=True, gradient=True) if self.learned.known(state.learned) is not None else ear
+
+    def _judged(self, oracle: Oracle, state: GuardedState, value: Scalar, gradient: Any, heard: Ear) -> Guard:
+        """The guard after looking at the iterate: whether it is a milestone, and whether there is reason to wait."""
+        guard, slope = state.guard, jnp.zeros_like(value) if gradient is None else norm(gradient)
+        first = guard.time == 0
+        first_value = jnp.where(first, value, guard.first_value)
+        first_slope = jnp.where(first, slope, guard.first_slope)
+        residual, seen = self._residual(oracle, state, gradient, slope, heard)
+        prox = oracle.problem_class.has("prox")
+        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & (prox | (value <= first_value))
+        least = guard.best.value
+        lower = seen & (value < jnp.where(jnp.isinf(least), least, least - (1 - SHRINKS) * jnp.abs(least)))
+        reached = guard.trusted & (first | flatter | lower)
+        best = Mark(
+            jnp.where(reached, state.x, guard.best.x),
+            jnp.where(reached, jnp.minimum(value, guard.best.value), guard.best.value),
+            jnp.where(reached, jnp.minimum(residual, guard.best.residual), guard.best.residual),
+        )
+        waited = jnp.where(reached, 0, guard.waited + 1)
+        patience = self.patience * (IN_NOISE if _is_noisy(oracle) else 1)
+        progress = waited <= jnp.maximum(patience, guard.time // 4)
+        small = value <= first_value + EXPLODES * jnp.abs(first_value)
+        small |= (prox & jnp.isposinf(value)) | (slope < first_slope)
+        sound = jnp.isfinite(slope) & ~jnp.isnan(value) & (prox | jnp.isfinite(value)) & small
+        return Guard(best, first_value, first_slope, waited, guard.time + 1, guard.trusted & progress & sound)
+
+    def _residual(
+        self, oracle: Oracle, state: GuardedState, gradient: Any, slope: Scalar, heard: Ear
+    ) -> tuple[Scalar, Bool[Array, ""]]:
+        """The residual, infinite where it is not looked at, and whether the loss is looked at; both counted."""
+        prox, calls, none = oracle.problem_class.has("prox"), oracle.calls, jnp.full_like(slope, jnp.inf)
+        every = EVERY * (IN_NOISE if _is_noisy(oracle) else 1)
+        due, seen = state.guard.trusted & (state.guard.time % every == 0), jnp.asarray(heard.value)
+        if gradient is None:
+            oracle.calls = calls._replace(value=calls.value + (due & ~seen))
+            return none, seen | due
+        if not prox and heard.gradient:
+            return slope, seen
+        asked = Remembered(oracle.problem_class, state.x, oracle.problem, slope, gradient)
+        oracle.calls = calls._replace(
+            prox=calls.prox + (due & prox), gradient=calls.gradient + (due & (not heard.gradient))
+        )
+        if not prox:
+            return jnp.where(due, slope, none), seen
+        return jax.lax.cond(due, lambda: prox_residual(asked, state.x, oracle.problem), lambda: none), seen
+
+    def _rescued(
+        self, oracle: Oracle, state: GuardedState, guard: Guard, x: Any, key: Key[Array, ""]
+    ) -> tuple[Any, Any]:
+        """The iterate and the state of the fallback after a step of it, if that is in control; else both unchanged.
+
+        A loop of at most one round, because in a batch a loop takes no time if nobody needs it, unlike a branch. The
+        point where the fallback starts is carried by the loop, or XLA would compute in advance what is asked there.
+        """
+        fresh = state.guard.trusted & ~guard.trusted
+
+        def advance(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            _, start, idle = carry
+            before = oracle.cond(fresh, lambda: _like(idle, self.fallback.init(oracle, start)), lambda: idle)
+            after = _like(idle, self.fallback.step(oracle, before, key))
+            return jnp.asarray(False), self.fallback.iterate(after), after
+
+        carry = (~guard.trusted, jnp.where(guard.trusted, x, guard.best.x), state.fallback)
+        _, x, fallback = oracle.while_loop(lambda carry: carry[0], advance, carry)
+        return x, fallback
+
+
+class Ear:
+    """Remembers whether the learned algorithm asked for loss and gradient at its iterate."""
+
+    def __init__(self, value: bool = False, gradient: bool = False):
+        self.value, self.gradient = value, gradient
+
+
+class Overheard(Wrapped):
+    """The class that it was made from; loss and gradient at one point are known, and it is noted if they are asked."""
+
+    _problem_class: ProblemClass
+    _x: Any
+    _problem: Any
+    _loss: Scalar
+    _gradient: Any
+    _ear: Ear
+
+    def loss(self, x: Any, problem: Any) -> Scalar:
+        if not self._is_here(x, problem):
+            return self._problem_class.loss(x, problem)
+        self._ear.value = True
+        return self._loss
+
+    def gradient(self, x: Any, problem: Any) -> Any:
+        if self._gradient is None or not self._is_here(x, problem):
+            return self._problem_class.gradient(x, problem)
+        self._ear.gradient = True
+        return self._gradient
+
+    def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
+        if self._gradient is None or not self._is_here(x, problem):
+            return self._problem_class.value_and_gradient(x, problem)
+        return self.loss(x, problem), self.gradient(x, problem)
+
+    def _is_here(self, x: Any, problem: Any) -> bool:
+        return x is self._x and problem is self._problem
+
+
+def safeguard(learned: Any, fallback: Any, *, patience: int = PATIENCE) -> Any:
+    """Guard a learned algorithm by a classical one, which takes over when the learned one stops making progress.
+
+    Arguments:
+        learned: an algorithm, or a stack of them, each of which is then guarded in the same way.
+        fallback: the classical algorithm.
+        patience: steps without progress that are always tolerated, at least 1.
+
+    Returns:
+        A `loa.architectures.Safeguarded` algorithm, where the rule and its proof are stated; a stack for a stack; the
+        algorithm itself if it is its own fallback.
+
+    >>> import loa
+    >>> reckless, problem_class = loa.GradientDescent(1.0), loa.problems.Quadratics(dimension=5)
+    >>> problems = problem_class.draw(jax.random.key(0), 4)
+    >>> guarded = safeguard(reckless, loa.ConjugateGradient())
+    >>> setting = dict(criterion=loa.gradient_norm_below(1e-3), horizon=50, key=jax.random.key(1))
+    >>> [float((loa.evaluate(each, problem_class, problems, **setting).outcome == "solved").mean())
+    ...  for each in (reckless, guarded)]
+    [0.0, 1.0]
+    """
+    check_type("learned", learned, Algorithm | Stack, "a loa.Algorithm or a stack of them")
+    check_type("fallback", fallback, Algorithm, "one loa.Algorithm")
+    if isinstance(learned, Stack):
+        each = (safeguard(learned[index], fallback, patience=patience) for index in range(len(learned)))
+        return stack(each, learned.weights)
+    if bool(eqx.tree_equal(learned, fallback)):
+        return learned
+    return Safeguarded(learned, fallback, patience)
+
+
+def _look(oracle: Oracle, x: Any) -> tuple[Scalar, Any]:
+    """Loss and gradient at an iterate, which a run looks at anyway; no gradient where mini-batches are used."""
+    if _is_noisy(oracle):
+        return oracle.problem_class.loss(x, oracle.problem), None
+    return loss_and_gradient(oracle.problem_class, x, oracle.problem)
+
+
+def _like(form: Any, state: Any) -> Any:
+    """A state with the types that it begins with."""
+    return jax.tree.map(lambda leaf, new: jnp.asarray(new, leaf.dtype), form, state)
+
+
+def _is_noisy(oracle: Oracle) -> bool:
+    return oracle.problem_class.has("stochastic_loss")

@@ -1,0 +1,122 @@
+"""What a run has deployed solves new problems: `loa solve`."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+from runs import example
+from typer.testing import CliRunner
+
+import loa
+from loa.cli import app
+from loa.deployment.instance_files import read_instances
+from loa.run import deployed
+from loa.run.identity import of_file
+
+FILE = """
+import jax, jax.numpy as jnp
+import loa
+
+class Bowls(loa.ProblemClass):
+    def sample(self, key):
+        return {"curvature": jax.random.uniform(key, (2,), minval=0.5, maxval=1.5), "shift": jax.random.normal(key)}
+    def loss(self, x, problem):
+        return 0.5 * jnp.sum(problem["curvature"] * (x - problem["shift"]) ** 2)
+    def start(self, problem, key):
+        return jnp.full(2, 9.0)
+
+criterion, horizon = loa.gradient_norm_below(1e-6), 100
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The directory of a run, with made-up numbers, and the file that it was made from."""
+    place = tmp_path_factory.mktemp("run")
+    file = place / "own_bowls.py"
+    file.write_text(FILE)
+    results = example()
+    origin = {**results.summary.provenance, "file": of_file(file)}
+    summary = dataclasses.replace(results.summary, experiment="own_bowls", provenance=origin)
+    dataclasses.replace(results, summary=summary).save(place)
+    loa.save(place / "algorithm.safetensors", loa.GradientDescent(0.7))
+    return place
+
+
+@pytest.fixture(scope="module")
+def found(run):
+    return deployed(run)
+
+
+@pytest.fixture(scope="module")
+def instances(run):
+    generator = np.random.default_rng(0)
+    path = run / "new.npz"
+    np.savez(path, curvature=generator.uniform(0.5, 1.5, (7, 2)), shift=generator.normal(size=7))
+    return path
+
+
+def call(*arguments):
+    done = CliRunner().invoke(app, [str(each) for each in arguments])
+    return done.exit_code, done.output
+
+
+def test_solutions_of_a_file(run, instances, found):
+    code, said = call("solve", run, "--instances", instances)
+    assert code == 0, said
+    assert said.strip() == f"Wrote {run}/new-solutions.npz: 7 solved."
+    rows, problems = np.load(run / "new-solutions.npz"), np.load(instances)
+    np.testing.assert_allclose(rows["x"], np.repeat(problems["shift"][:, None], 2, axis=1), atol=1e-5)
+    np.testing.assert_array_equal(found.solve(dict(problems)).steps, rows["steps"])
+
+
+def test_a_solver_for_the_same(found):
+    solver, problem = found.solver(), found.problem_class.sample(jax.random.key(3))
+    one = solver(problem)
+    assert one.outcome == "solved"
+    np.testing.assert_allclose(one.x, problem["shift"], atol=1e-5)
+
+
+def test_parts_are_written_one_after_the_other(run, instances, found, monkeypatch):
+    monkeypatch.setattr("loa.run.at_work.PART", 4)
+    counts = found.solve_file(instances, run / "parts.jsonl")
+    assert counts == {"solved": 7, "exhausted": 0, "diverged": 0, "late": 0}
+    assert len((run / "parts.jsonl").read_text().splitlines()) == 7
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentence"),
+    [
+        ({"curvature": np.ones((3, 2))}, "must hold arrays named curvature, shift, got curvature."),
+        ({"curvature": np.ones((3, 3)), "shift": np.ones(3)}, "must have shape [number of problems, 2], got"),
+        ({"curvature": np.ones((3, 2)), "shift": np.ones(4)}, "the leading axes of a stack of problems must agree"),
+        ({"curvature": np.ones((0, 2)), "shift": np.ones(0)}, "the stack of problems is empty."),
+        ({"curvature": np.full((3, 2), "a"), "shift": np.ones(3)}, "must be arrays of numbers"),
+    ],
+)  # fmt: skip
+def test_instances_that_do_not_fit(tmp_path, arrays, sentence, found):
+    np.savez(tmp_path / "odd.npz", **arrays)
+    with pytest.raises((TypeError, ValueError)) as caught:
+        read_instances(tmp_path / "odd.npz", found.problem_class.sample(jax.random.key(0)))
+    assert sentence in str(caught.value)
+
+
+def test_files_that_are_not_there(run, instances, tmp_path):
+    assert call("solve", tmp_path, "--instances", instances)[1].startswith("loa: ")
+    code, said = call("solve", run, "--instances", tmp_path / "none.npz")
+    assert code == 1
+    assert said == f"loa: there is no file {tmp_path}/none.npz.\n"
+    code, said = call("solve", run, "--instances", instances, "--out", tmp_path / "solutions.csv")
+    assert code == 1
+    assert "solutions are written to files with the suffix .npz, .parquet, .jsonl" in said
+    code, said = call("solve", run, "--instances", instances, "--file", tmp_path / "own_bowls.py")
+    assert code == 1
+    assert "say where it is (--file my_problem.py)" in said
+
+
+def test_a_file_that_has_changed_is_named(run, instances, tmp_path):
+    (tmp_path / "own_bowls.py").write_text(FILE + "\n# changed\n")
+    code, said = call("solve", run, "--instances", instances, "--file", tmp_path / "own_bowls.py")
+    assert code == 0
+    assert "has changed since the run, so its certificates may not hold." in said
