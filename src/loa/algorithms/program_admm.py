@@ -145,7 +145,8 @@ class ProgramADMM(Algorithm):
         penalty = shared.first if shared.spectrum is None else penalty
         x, z, y = point.x / shared.columns, shared.rows * point.z, point.y / shared.rows
         Px, q = shared.columns * (program.P @ point.x), shared.columns * program.q
-        return SplitProgram(x, z, y, q, Px, shared.A @ x, *shared.pulled(y, z), penalty, jnp.zeros((), jnp.int32), own)
+        Ay, Az = shared.pulled(y, z)
+        return SplitProgram(x, z, y, q, Px, shared.A @ x, Ay, Az, penalty, jnp.zeros((), jnp.int32), own)
 
     def step(self, oracle: Oracle, state: SplitProgram, key: Key[Array, ""]) -> SplitProgram:
         program, shared, alpha = oracle.program(), self._factored(state.factored), self.relaxation
@@ -164,8 +165,8 @@ class ProgramADMM(Algorithm):
         x, y = alpha * ahead + (1.0 - alpha) * state.x, stiffness * (raised - z)
         Px = shared.columns * (program.P @ (shared.columns * x))
         Ax = alpha * image + (1.0 - alpha) * state.Ax
-        after = state._replace(x=x, z=z, y=y, Px=Px, Ax=Ax, time=state.time + 1)
-        after = after._replace(**dict(zip(("Ay", "Az"), shared.pulled(y, z), strict=True)))
+        Ay, Az = shared.pulled(y, z)
+        after = state._replace(x=x, z=z, y=y, Px=Px, Ax=Ax, Ay=Ay, Az=Az, time=state.time + 1)
         return after if shared.spectrum is None or not self.interval else self._adapted(after)
 
     def _adapted(self, state: SplitProgram) -> SplitProgram:

@@ -110,7 +110,7 @@ def _trained(
         weights, relaxation = jax.tree.map(jnp.add, parameters, moves)
         return ((weights, jnp.clip(relaxation, 1.0, LARGEST_RELAXATION)), state), None
 
-    parameters = algorithm.log_weights, algorithm.relaxation
+    parameters: Any = algorithm.log_weights, algorithm.relaxation
     begin = parameters, optimizer.init(parameters)
     return with_parameters(jax.lax.scan(update, begin, jax.random.split(key, updates))[0][0])
 

@@ -19,14 +19,15 @@ class Program(NamedTuple):
     r"""The data of one quadratic program.
 
     \(\min_x \frac12 x^\top P x + q^\top x\) subject to \(l \le A x \le u\), where P is symmetric and positive
-    semidefinite, and entries of l and u may be infinite. Equations are rows with l = u.
+    semidefinite, and entries of l and u may be infinite. Equations are rows with l = u. The arrays are those of NumPy
+    or JAX, of the shapes (n, n), (n,), (m, n), (m,) and (m,).
     """
 
-    P: Float[Array, "n n"]
-    q: Float[Array, " n"]
-    A: Float[Array, "m n"]
-    lower: Float[Array, " m"]
-    upper: Float[Array, " m"]
+    P: Any
+    q: Any
+    A: Any
+    lower: Any
+    upper: Any
 
 
 class PrimalDual(NamedTuple):
@@ -67,7 +68,7 @@ class QuadraticPrograms(ProblemClass):
         """The arrays P, q, A, l and u of one problem."""
 
     def arrays(self, problem: Any) -> Program:
-        """The program of one problem, refused unless its shapes fit together; of l > u, NaN is made."""
+        """The program of one problem, refused unless its shapes fit together."""
         name, given = type(self).__name__, self.program(problem)
         if not isinstance(given, tuple) or len(given) != 5:
             raise ValueError(f"{name}.program must return five arrays, loa.problems.Program(P, q, A, l, u).")
