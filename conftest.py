@@ -20,6 +20,7 @@ CREATED = None if PROGRAMS in os.environ else tempfile.mkdtemp(prefix="loa-progr
 os.environ.setdefault(PROGRAMS, CREATED or "")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # on some machines XLA has doubts about every program that is loaded
 
 QUICKLY = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
@@ -54,10 +55,10 @@ jaxtyping.install_import_hook("loa", "conftest.checked")
 
 @pytest.fixture(autouse=True)
 def types(request):
-    """Types are checked, except where a test hands over wrong ones on purpose, to see what loa says."""
+    """Types are checked, except where a marker says why not."""
     random.seed(0)  # of the members of a list, beartype checks a random one
-    wrong = request.node.get_closest_marker("wrong_types") is not None
-    jaxtyping.config.update("jaxtyping_disable", wrong)
+    unchecked = any(request.node.get_closest_marker(name) for name in ("wrong_types", "many_calls"))
+    jaxtyping.config.update("jaxtyping_disable", unchecked)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)
 

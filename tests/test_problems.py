@@ -44,9 +44,12 @@ def test_a_start_may_be_a_function():
 
 def test_a_class_from_instances_draws_each_alike():
     problem_class = loa.FromInstances(jnp.arange(5.0), lambda x, a: (x - a) ** 2, start=0.0)
-    draws = np.asarray(problem_class.draw(KEY, 5000)).astype(int)
-    counts = np.bincount(draws, minlength=5)
-    assert np.abs(counts - 1000).max() < 5 * np.sqrt(5000 * 0.2 * 0.8)
+    keys = jax.random.split(KEY, 1000)
+    draws = np.asarray(jax.vmap(lambda key: problem_class.draw(key, 2))(keys)).astype(int)
+    assert (draws[:, 0] != draws[:, 1]).all()
+    assert np.abs(np.bincount(draws.ravel(), minlength=5) - 400).max() < 5 * np.sqrt(2000 * 0.2 * 0.8)
+    with pytest.raises(ValueError, match="has 5 instances, and a draw takes each at most once, but 6"):
+        problem_class.draw(KEY, 6)
     options = {"criterion": loa.loss_below(1e-6), "horizon": 99, "key": KEY}
     result = loa.evaluate(loa.GradientDescent(0.25), problem_class, problem_class.instances, **options)
     assert result["stopping_time"].shape == (5, 1)
@@ -204,7 +207,7 @@ def test_a_class_has_what_it_defines(method):
 
 
 def test_every_method_with_a_default_is_optional():
-    given = {"sample", "loss", "start", "draw", "has", "defines", "term"}
+    given = {"sample", "loss", "start", "draw", "at_most", "has", "defines", "term"}
     methods = {name for name, value in vars(loa.ProblemClass).items() if callable(value) and not name.startswith("_")}
     assert methods - given == set(OPTIONAL)
 

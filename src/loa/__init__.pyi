@@ -10,6 +10,7 @@ from .algorithms.admm import ADMM as ADMM
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
+from .algorithms.anderson import AndersonProximalGradient as AndersonProximalGradient
 from .algorithms.barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .algorithms.fista import FISTA as FISTA

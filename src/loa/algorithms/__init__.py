@@ -5,6 +5,7 @@ from .admm import ADMM as ADMM
 from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
+from .anderson import AndersonProximalGradient as AndersonProximalGradient
 from .barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .fista import FISTA as FISTA

@@ -53,18 +53,20 @@ class Draw:
         fingerprints: one hash per problem: of its content, followed by that of its content in single precision.
         finite: whether the class has finitely many problems, so that independent draws may coincide here and there.
             Then only draws are refused of which one begins with the other.
+        logged: whether the problems are instances of a log, so that certificates speak of the stream they come from.
     """
 
     role: str
     fingerprints: tuple[str, ...]
     finite: bool = False
+    logged: bool = False
 
     def __post_init__(self):
         if not (isinstance(self.role, str) and self.role in ROLES):
             raise ValueError(f"role must be one of {', '.join(ROLES)}, got {shown(self.role)}.")
 
     @classmethod
-    def of(cls, problems: Any, role: str, *, finite: bool = False) -> Draw:
+    def of(cls, problems: Any, role: str, *, finite: bool = False, logged: bool = False) -> Draw:
         """The draw that holds these problems.
 
         >>> Draw.of(np.arange(6.0).reshape(3, 2), "held-out")
@@ -81,7 +83,7 @@ class Draw:
                 f"{copies} of the {len(fingerprints)} {role} problems are copies of others, so they are not "
                 "independent: draw other problems, or say finite=True if the class has finitely many problems."
             )
-        return cls(role, fingerprints, finite)
+        return cls(role, fingerprints, finite, logged)
 
     @property
     def fingerprint(self) -> str:

@@ -16,7 +16,7 @@ from ..problems.problem_class import whole_number
 from .budget import Budget
 from .certificate import Certificate
 from .draws import ROLES, Draw, check_disjoint
-from .goal import Goal, with_compared_draws
+from .goal import Goal, of_stream, with_compared_draws
 from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better
 from .reference import references_of
@@ -175,7 +175,9 @@ class Plan:
             )
         spend, draws = self._begin(self.goals, values, draw, self.deployed_on, budget)
         return tuple(
-            with_compared_draws(goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass))
+            with_compared_draws(
+                goal.certify(values[goal.functional], spend(name), draws=draws, prior_mass=prior_mass), draw.logged
+            )
             for name, goal in self.goals.items()
         )
 
@@ -185,7 +187,9 @@ class Plan:
         """All goals for the posterior, from values (problem, candidate) by functional on the posterior problems."""
         spend, draws = self._begin(self.posterior_goals, values, draw, "posterior", budget)
         return tuple(
-            with_compared_draws(goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws))
+            with_compared_draws(
+                goal.certify(values[goal.functional], posterior, prior, spend(name), draws=draws), draw.logged
+            )
             for name, goal in self.posterior_goals.items()
         )
 
@@ -197,7 +201,7 @@ class Plan:
         """
         _, draws = self._begin(self.posterior_goals, values, draw, "posterior", None)
         return tuple(
-            certificate
+            of_stream(certificate) if draw.logged else certificate
             for goal in self.posterior_goals.values()
             for certificate in references_of(
                 goal, values[goal.functional], posterior, prior, self.confidence, draws=draws

@@ -13,6 +13,10 @@ UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}
 """Units of functionals for certificates that do not state one."""
 LEVELS = (0.5, 0.9, 0.99)
 """The levels of a distribution function that the sentence reads out."""
+EXCHANGEABLE = (
+    "logged and later instances are exchangeable: no trend, and which ones were logged did not depend on what they are"
+)
+"""The assumption of a certificate that speaks of the stream from which instances were logged."""
 FROM_POSTERIOR = "an algorithm drawn from the posterior for each problem"
 
 
@@ -122,4 +126,7 @@ def _name(certificate: Certificate) -> str:
 
 
 def _new_problems(certificate: Certificate) -> str:
+    if EXCHANGEABLE in certificate.assumptions:
+        these = "this one comes" if certificate.n == 1 else f"these {certificate.n} come"
+        return f"new instances of the stream that {these} from"
     return "new problems drawn like " + ("this one" if certificate.n == 1 else f"these {certificate.n}")

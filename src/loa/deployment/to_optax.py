@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..trajectory.kernels import in_precision
+from ..trajectory.walk import step_key
 from .python_functions import NoProblem, Outside, OutsideOracle, check_deployed
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
         own = in_precision(algorithm, x.dtype)
         first = jax.random.key(0) if key is None else key
         oracle = OutsideOracle(given.at(own.iterate(inner)), NoProblem())
-        inner = own.step(oracle, inner, jax.random.fold_in(first, state.steps + 1))
+        inner = own.step(oracle, inner, step_key(first, state.steps))
         return structured(own.iterate(inner) - x), ToOptaxState(state.steps + 1, inner)
 
     return optax.GradientTransformationExtraArgs(init, update)

@@ -16,6 +16,7 @@ from ..problems.arguments import any_number
 from ..problems.problem_class import whole_number
 from ..problems.warning import warn
 from ..trajectory.kernels import in_precision
+from ..trajectory.walk import step_key
 from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
 if TYPE_CHECKING:
@@ -148,8 +149,8 @@ def _minimize(
         status = _status(np.abs(gradient).max(initial=0.0) <= gtol, ended, steps >= maxiter, still >= STUCK)
         if status is not None:
             break
+        state = algorithm.step(oracle, state, step_key(key, steps))
         steps += 1
-        state = algorithm.step(oracle, state, jax.random.fold_in(key, steps))
     return OptimizeResult(
         x=x, fun=float(functions.value(x)), jac=np.array(functions.gradient(x)), nit=steps, nfev=functions.values,
         njev=functions.gradients, status=status, success=status == 0, message=MESSAGES[status],

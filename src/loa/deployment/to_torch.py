@@ -11,6 +11,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..trajectory.kernels import in_precision
+from ..trajectory.walk import step_key
 from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
                 if known is not None and model.loss is None:
                     model.loss = torch.tensor(float(known[0]))
                 first = jax.random.key(0) if key is None else key
-                state = own.step(oracle, state, jax.random.fold_in(first, self._steps + 1))
+                state = own.step(oracle, state, step_key(first, self._steps))
                 self._move(np.array(own.iterate(state)))
             return state
 

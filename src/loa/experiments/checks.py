@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.problem_class import whole_number
+from ..problems.given import FromInstances, OfLog
+from ..problems.log import Log
+from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
 from ..results.summary import RESERVED
 from ..trajectory.functionals import Functional
@@ -74,3 +76,12 @@ def check_ways(ways: Mapping[str, Any]) -> None:
     for name, learn in ways.items():
         if not callable(learn):
             raise ValueError(f"`learn` must be a function of a lesson, but {name!r} is {learn!r}.")
+
+
+def check_log(problem_class: ProblemClass, log: Log | None) -> None:
+    """Refuse problems from instances that are not divided among the roles."""
+    if isinstance(problem_class, FromInstances | OfLog) and log is None:
+        raise ValueError(
+            "problems from instances are divided among the roles: give the recipe `log=loa.problems.Log(instances)` "
+            "and its sizes, or let loa.experiments.from_file.experiment_for do it."
+        )

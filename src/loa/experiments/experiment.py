@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
@@ -17,12 +17,14 @@ from ..certificates.draws import Draw
 from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
+from ..problems.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role, own_key
 from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
-from .checks import check_baselines, check_functionals, check_name, check_sizes, check_type, check_ways
+from .checks import check_baselines, check_functionals, check_log, check_name, check_sizes, check_type, check_ways
+from .support import Prior as Prior
 
 if TYPE_CHECKING:
     import xarray
@@ -71,40 +73,6 @@ class Task:
         check_functionals(self.functionals, self.horizon)
 
 
-def is_single_number(leaf: Any) -> bool:
-    """Whether a parameter is a single number, such as a step size, and not an array, such as a learned curvature."""
-    return eqx.is_inexact_array(leaf) and leaf.ndim == 0
-
-
-@dataclass(frozen=True)
-class Prior:
-    """How the support of the prior is sampled around what was learned, as in `loa.learning.langevin_support`.
-
-    Parameters that are single numbers vary, and candidates have the others in common. An algorithm that has none, such
-    as a network, varies as a whole, by steps of a hundredth of the size.
-    """
-
-    candidates: int = 100
-    step_size: float = 1e-4
-    chains: int = 10
-    thinning: int = 20
-    batch: int = 16
-    at_least: float = 0.9
-
-    def around(self, learned: Algorithm) -> dict[str, Any]:
-        """The options for sampling around this algorithm."""
-        single = any(map(is_single_number, jax.tree.leaves(learned)))
-        return {
-            "size": self.candidates,
-            "step_size": self.step_size if single else 0.01 * self.step_size,
-            "free": is_single_number if single else eqx.is_inexact_array,
-            "chains": self.chains,
-            "thinning": self.thinning,
-            "batch": self.batch,
-            "at_least": self.at_least,
-        }
-
-
 @dataclass(frozen=True)
 class Preset:
     """What a preset changes: numbers of problems by role, effort of learning, candidates, and trajectories shown.
@@ -132,16 +100,18 @@ class Recipe:
         prior: how candidates around the learned algorithm are found.
         effort: scales the numbers of steps, candidates and problems of learning.
         presets: what "quick", "paper" and "pretrained" change. The last is for weights that ship with loa.
+        log: the instances that problems of all roles are taken from, each once, if they are not drawn by the class.
         classes: your own classes that learned algorithms may be made of; an interrupted run needs them to resume.
     """
 
     learned: Mapping[str, Learn]
     sizes: Mapping[str, int]
     tuned: Mapping[str, Learn] = field(default_factory=dict)
-    prior: Prior = Prior()
+    prior: Prior = field(default_factory=Prior)
     effort: float = 1.0
     presets: Mapping[str, Preset] = field(default_factory=dict)
     classes: tuple[type, ...] = ()
+    log: Log | None = None
 
     def __post_init__(self):
         check_sizes(self.sizes)
@@ -203,6 +173,7 @@ class Experiment:
     presentation: Presentation = Presentation()
 
     def __post_init__(self):
+        check_log(self.problem_class, self.recipe.log)
         twice = [name for name in self.task.baselines if name in self.recipe.tuned]
         if twice:
             raise ValueError(
@@ -230,9 +201,19 @@ class Experiment:
 
     def draw(self, role: Role | str, seed: int, size: int | None = None, *, optimal_losses: bool = False) -> Any:
         """The problems of a role, independent of those of the others; with their optimal losses if wanted."""
-        role = Role.named(role)
-        problems = self.problem_class.draw(role.key(seed), size or self.sizes[role.text])
+        role, log = Role.named(role), self.recipe.log
+        if log is None:
+            problems = self.problem_class.draw(role.key(seed), size or self.sizes[role.text])
+        else:
+            problems = jax.tree.map(jnp.asarray, log.of(role, seed, size))
         return with_optimal_losses(self.problem_class, problems) if optimal_losses else problems
+
+    @property
+    def finite(self) -> bool:
+        """Whether independent draws may coincide: there are finitely many problems, or a log has repeats."""
+        return self.problem_class.finite or (
+            self.recipe.log is not None and self.recipe.log.instances.repeats == "keep"
+        )
 
     @property
     def name(self) -> str:
@@ -284,12 +265,16 @@ class Lesson:
         """A random key for learning, different from the keys of all draws."""
         return own_key(self.seed, 0x1EA7)
 
+    def at_most(self, size: int) -> int:
+        """How many problems there are to learn from, of the number wanted: all, unless they come from a log."""
+        log = self.experiment.recipe.log
+        return size if log is None else min(size, log.sizes[Role.training.text])
+
     def problems(self, size: int, *, optimal_losses: bool = False) -> Any:
-        """Problems to learn from. They have no other role, and their fingerprints are noted in the facts."""
+        """Problems to learn from, or all that a log has. They have no other role; the facts note their fingerprints."""
         problems = self.experiment.draw(Role.training, self.seed, size, optimal_losses=optimal_losses)
         if size > len(self.facts.get("draw", {}).get("fingerprints", ())):  # a longer draw begins with a shorter one
-            finite = self.experiment.problem_class.finite
-            self.facts["draw"] = Draw.of(problems, Role.training.text, finite=finite).to_dict()
+            self.facts["draw"] = Draw.of(problems, Role.training.text, finite=self.experiment.finite).to_dict()
         return problems
 
     @property

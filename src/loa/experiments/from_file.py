@@ -2,7 +2,8 @@
 
 A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
 `criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson),
-`functionals` (what to measure besides stopping time, contraction factor and oracle calls).
+`functionals` (what to measure besides stopping time, contraction factor and oracle calls), `instances` (logged
+problems to use instead of drawing them: a folder or file, relative to this one) and their `order`.
 A file may instead define `experiment`, a complete `Experiment`, which decides everything.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +24,8 @@ from ..algorithms import FISTA, LBFGS, PDHG, ConjugateGradient, ProgramADMM, Pro
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
+from ..problems.given import FromInstances, of_log
+from ..problems.instances import Instances
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.programs import QuadraticPrograms, residuals_below
 from ..problems.programs import residual as program_residual
@@ -32,6 +35,7 @@ from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls,
 from . import families
 from .checks import check_baselines, check_functionals, check_sizes, check_type
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
+from .logged import FEW, instances_in, log_of, notes_on
 from .own_file import blamed_on
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
@@ -42,7 +46,7 @@ REDUCTION = 1e-5
 OWN = "a file given to loa"
 """Marks the modules that were made from users' files."""
 
-MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn", "functionals")
+MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn", "functionals", "order")
 
 
 def from_file(path: Path) -> Experiment:
@@ -81,7 +85,8 @@ def _whole(module: ModuleType) -> Experiment:
 
 def _completed(module: ModuleType, path: Path) -> Experiment:
     given = {name: getattr(module, name) for name in MAY_DEFINE if hasattr(module, name)}
-    return experiment_for(_problem_class(module), name=path.stem, **given)
+    instances = instances_in(module, path)
+    return experiment_for(_problem_class(module, instances), name=path.stem, instances=instances, **given)
 
 
 def experiment_for(
@@ -94,6 +99,8 @@ def experiment_for(
     sizes: Mapping[str, int] | None = None,
     learn: Learn | None = None,
     functionals: Sequence[Functional] = (),
+    instances: Instances | None = None,
+    order: str | None = None,
 ) -> Experiment:
     """An experiment on a problem class, with defaults for all that is not given.
 
@@ -109,11 +116,19 @@ def experiment_for(
         sizes: how many problems are drawn for each role.
         learn: how an algorithm is learned, from a `Lesson`.
         functionals: measured besides stopping time, contraction factor and oracle calls, and certified if bounded.
+        instances: logged problems, each of which is used once, in one role; how many have which role follows from how
+            many there are. Problems are drawn by the class if there are none.
+        order: "shuffled" or "time", for logged problems.
 
     Returns:
         An experiment for `loa.run.carry_out`.
     """
+    logged = instances is not None or isinstance(problem_class, FromInstances)
+    _check_roles({} if sizes is None else sizes, (*SIZES, "training") if logged else SIZES)
     _check_given(criterion, horizon, baselines, sizes, learn, functionals)
+    log = log_of(problem_class, instances, sizes or {}, order)
+    if log is not None:
+        problem_class = of_log(problem_class, log.training)
     check_problem_class(problem_class)
     stochastic, proximal = problem_class.has("stochastic_loss"), problem_class.has("prox")
     if proximal and not problem_class.has("smoothness"):
@@ -148,14 +163,18 @@ def experiment_for(
         baselines=known if baselines is None else baselines,
         gap=gap,
     )
+    few = log is not None and len(log.instances) < FEW
+    quick = {"prior": 100, **(sizes or {})} if log is None else {}
     recipe = Recipe(
         learned={"loa": learn or families.learn},
-        sizes=SIZES | dict(sizes or {}),
+        sizes=SIZES | dict(sizes or {}) if log is None else log.sizes,
         tuned=tuned if baselines is None else {},
-        prior=Prior(candidates=50),
-        presets={"quick": Preset({"prior": 100, **(sizes or {})}, effort=0.5, candidates=10, shown=100)},
+        prior=Prior(candidates=1 if few else 50),
+        presets={"quick": Preset(quick, effort=0.5, candidates=1 if few else 10, shown=100)},
+        log=log,
     )
-    return Experiment(task, recipe, Presentation(title=f"{type(problem_class).__name__}, from {name}.py"))
+    notes = () if log is None else notes_on(log)
+    return Experiment(task, recipe, Presentation(title=f"{type(problem_class).__name__}, from {name}.py", notes=notes))
 
 
 def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn: Any, functionals: Any) -> None:
@@ -166,12 +185,16 @@ def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn
         whole_number("`horizon`", horizon)
     check_baselines({} if baselines is None else baselines)
     check_functionals(functionals, 500 if horizon is None else horizon)
-    others = [role for role in sizes if role not in SIZES] if isinstance(sizes, Mapping) else []
-    if others:
-        raise ValueError(f"`sizes` may be given for {', '.join(SIZES)}, but not for {others[0]!r}.")
     check_sizes({} if sizes is None else sizes)
     if learn is not None:
         check_learn(learn)
+
+
+def _check_roles(sizes: Any, known: Iterable[str]) -> None:
+    """Refuse sizes of roles that there are none of, or that have no fixed number of problems."""
+    others = [role for role in sizes if role not in known] if isinstance(sizes, Mapping) else []
+    if others:
+        raise ValueError(f"`sizes` may be given for {', '.join(known)}, but not for {others[0]!r}.")
 
 
 def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bool) -> Criterion:
@@ -181,7 +204,8 @@ def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bo
     def at_start(problem: Any) -> Any:
         return gap(problem_class, problem_class.start(problem, key), problem)
 
-    typical = float(np.median(jax.vmap(at_start)(problem_class.draw(key, 64))))
+    some = problem_class.draw(key, problem_class.at_most(64))
+    typical = float(np.median(jax.vmap(at_start)(some)))
     if not np.isfinite(typical) or typical <= 0:
         raise ValueError(
             f"{type(problem_class).__name__} starts at points where the gap is {typical}, so no criterion can be "
@@ -219,8 +243,11 @@ def _imported(path: Path) -> ModuleType:
     return module
 
 
-def _problem_class(module: ModuleType) -> ProblemClass:
-    """`problem_class` if the file has one, else its only subclass of ProblemClass, made without arguments."""
+def _problem_class(module: ModuleType, instances: Instances | None = None) -> ProblemClass:
+    """`problem_class` if the file has one, else its only subclass of ProblemClass, made without arguments.
+
+    With logged instances, functions `loss` and `start` are enough.
+    """
     if hasattr(module, "problem_class"):
         found = module.problem_class
         check_type(found, ProblemClass, "`problem_class` must be an instance of loa.ProblemClass")
@@ -230,13 +257,19 @@ def _problem_class(module: ModuleType) -> ProblemClass:
         for each in vars(module).values()
         if isinstance(each, type) and issubclass(each, ProblemClass) and each.__module__ == module.__name__
     ]
+    if not classes and instances is not None and hasattr(module, "loss"):
+        if not hasattr(module, "start"):
+            raise ValueError("`start` is missing: define the point where algorithms start, or a function of it.")
+        return FromInstances(instances, module.loss, module.start)
     if len(classes) != 1:
         names = ", ".join(each.__name__ for each in classes) or "none"
         raise ValueError(
             f"there must be one subclass of loa.ProblemClass (found: {names}): define one, or say which is meant by "
             "`problem_class = ...`."
         )
-    missing = sorted(getattr(classes[0], "__abstractmethods__", ()))
+    missing: list[str] = sorted(getattr(classes[0], "__abstractmethods__", ()))
+    if instances is None and classes[0].sample is ProblemClass.sample:
+        missing = [*missing, "sample"]
     if missing:
         raise ValueError(f"{classes[0].__name__} must define {' and '.join(f'`{name}`' for name in missing)}.")
     try:

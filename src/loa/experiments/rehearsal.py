@@ -157,7 +157,7 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     name, key = type(problem_class).__name__, jax.random.key(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what draws warn of is an error here
-        problems = problem_class.draw(key, SAMPLE)
+        problems = problem_class.draw(key, problem_class.at_most(SAMPLE))
     copies = None if problem_class.finite else coincidences.explained(name, problems)
     if copies is not None:
         raise ValueError(copies)
@@ -172,12 +172,13 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     losses, solved = (np.asarray(each) for each in _at_start(problem_class, criterion, problems))
     if not np.isfinite(losses).any() and not (problem_class.has("constraint") and np.isposinf(losses).any()):
         raise ValueError(
-            f"{name}.loss is {losses[0]} at the start of all of {SAMPLE} sample problems: start where it is finite."
+            f"{name}.loss is {losses[0]} at the start of all of {len(losses)} sample problems: start where it is "
+            "finite."
         )
     if solved.all():
         raise ValueError(
-            f"{name}.start is already a solution of all of {SAMPLE} sample problems, as `criterion` ({criterion!r}) is "
-            "met there: choose a smaller tolerance, or start elsewhere."
+            f"{name}.start is already a solution of all of {len(losses)} sample problems, as `criterion` "
+            f"({criterion!r}) is met there: choose a smaller tolerance, or start elsewhere."
         )
 
 

@@ -81,7 +81,7 @@ def imitate(
     length, pool = whole_number("length", length), whole_number("pool", pool)
     positive_number("learning_rate", learning_rate)
     if problems is None:
-        problems = problem_class.draw(jax.random.fold_in(key, 0), pool)
+        problems = problem_class.draw(jax.random.fold_in(key, 0), problem_class.at_most(pool))
     count_problems(problems)
     algorithm, teacher = (in_precision_of_problems(one, problem_class, problems) for one in (algorithm, teacher))
     parameters, form = eqx.partition(algorithm, eqx.is_inexact_array)

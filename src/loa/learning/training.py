@@ -127,7 +127,8 @@ def train(
     if problems is not None:
         count_problems(problems)
     if jax.tree.structure(validation) == jax.tree.structure(0) and np.ndim(validation) == 0:
-        validation = problem_class.draw(validation_key, whole_number("validation", validation))
+        wanted = whole_number("validation", validation)
+        validation = problem_class.draw(validation_key, problem_class.at_most(wanted))
     else:
         check_stack("validation", validation)
     algorithm = in_precision_of_problems(algorithm, problem_class, validation)
@@ -165,7 +166,9 @@ def train(
     def problems_for(block: int) -> Any:
         if problems is not None:
             return problems
-        return problem_class.draw(jax.random.fold_in(jax.random.fold_in(key, 0xD7A3), block), pool)
+        return problem_class.draw(
+            jax.random.fold_in(jax.random.fold_in(key, 0xD7A3), block), problem_class.at_most(pool)
+        )
 
     settings = (steps, checks, batch, learning_rate, averaging, recipe.restart, at_least, pool, horizon)
 

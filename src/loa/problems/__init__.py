@@ -6,7 +6,10 @@ from .computed_optimum import ComputedOptimum as ComputedOptimum
 from .given import FromFunctions as FromFunctions
 from .given import FromInstances as FromInstances
 from .images import ImageRestoration as ImageRestoration
+from .instances import Instances as Instances
 from .lasso import Lasso as Lasso
+from .log import Log as Log
+from .log_files import from_files as from_files
 from .logistic_regression import LogisticRegression as LogisticRegression
 from .network_training import NetworkTraining as NetworkTraining
 from .network_training import StochasticNetworkTraining as StochasticNetworkTraining

@@ -1,9 +1,10 @@
-"""Problem classes given by plain functions, or by a fixed stack of real instances."""
+"""Problem classes given by plain functions, or by logged instances."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from functools import cache
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,7 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Key, Scalar
 
 from .arguments import check_callable, parameter
-from .problem_class import ProblemClass, count_problems
+from .instances import Instances
+from .problem_class import ProblemClass, check_key, count_problems, whole_number
+from .wrapped import Wrapped
 
 Start = Any
 """The initial point, an array or a pytree of arrays, used for every problem, or a function `start(problem, key)`."""
@@ -59,38 +62,98 @@ class FromFunctions(_WithLossFunction):
 
 
 class FromInstances(_WithLossFunction):
-    """A problem class over a fixed stack of instances, each drawn with the same probability.
+    """A problem class over logged instances. A draw takes each instance at most once.
 
-    `draw` draws from them independently, with replacement. To evaluate every instance exactly once, pass `instances`
-    to `loa.evaluate` instead.
+    Two draws may have instances in common; `loa run` divides the instances among its roles instead, and `loa.problems.
+    Log` does it in Python. To evaluate every instance exactly once, pass `instances` to `loa.evaluate`.
 
     Arguments:
-        instances: a pytree of arrays with one common leading axis, one entry per instance.
+        instances: from `loa.problems.from_files`; or a pytree of arrays with one common leading axis, one entry per
+            instance.
         loss: the loss of a point on one instance, a scalar. JAX must be able to differentiate it.
         start: the initial point, an array or a pytree of arrays, or a function `start(problem, key)`.
 
     >>> data = {"a": jnp.arange(1.0, 6.0), "b": jnp.ones(5)}
     >>> fits = FromInstances(data, lambda x, problem: (problem["a"] * x - problem["b"]) ** 2, start=jnp.zeros(()))
-    >>> fits.draw(jax.random.key(0), 3)["a"].shape
-    (3,)
+    >>> sorted(fits.draw(jax.random.key(0), 5)["a"].tolist())
+    [1.0, 2.0, 3.0, 4.0, 5.0]
     """
-
-    finite: ClassVar[bool] = True
 
     instances: Any
     loss_function: Callable[[Any, Any], Scalar] = eqx.field(static=True)
     start_point: Start
 
     def __init__(self, instances: Any, loss: Callable[[Any, Any], Any], start: Start):
-        count_problems(instances)
         check_callable("loss", loss, "a function loss(x, problem)")
-        self.instances = jax.tree.map(jnp.asarray, instances)
+        self.instances = _as_stack(instances)
         self.loss_function = loss
         self.start_point = _as_start(start)
 
     def sample(self, key: Key[Array, ""]) -> Any:
-        index = jax.random.randint(key, (), 0, count_problems(self.instances))
-        return jax.tree.map(lambda leaf: leaf[index], self.instances)
+        return _one_of(self.instances, key)
+
+    def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
+        return _some_of(self, key, num_problems)
+
+    def at_most(self, num_problems: int) -> int:
+        return min(num_problems, count_problems(self.instances))
+
+
+class OfLog(Wrapped):
+    """A problem class whose problems are logged instances instead of what `sample` draws. Made by `of_log`."""
+
+    _problem_class: ProblemClass
+    instances: Any
+
+    def sample(self, key: Key[Array, ""]) -> Any:
+        return _one_of(self.instances, key)
+
+    def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
+        return _some_of(self, key, num_problems)
+
+    def at_most(self, num_problems: int) -> int:
+        return min(num_problems, count_problems(self.instances))
+
+
+def of_log(problem_class: ProblemClass, instances: Any) -> ProblemClass:
+    """The same problem class, by the same name, on logged instances.
+
+    Arguments:
+        problem_class: says what the loss of an instance is and where to start; it needs no `sample`.
+        instances: a stack, or what `loa.problems.from_files` returns.
+    """
+    if isinstance(problem_class, FromInstances):
+        return eqx.tree_at(lambda each: each.instances, problem_class, _as_stack(instances))
+    return _named_as(type(problem_class))(problem_class, _as_stack(instances))
+
+
+@cache
+def _named_as(problem_class: type) -> type[OfLog]:
+    return type(problem_class.__name__, (OfLog,), {"__module__": problem_class.__module__})
+
+
+def _as_stack(instances: Any) -> Any:
+    stack = instances.problems if isinstance(instances, Instances) else instances
+    count_problems(stack)
+    return jax.tree.map(jnp.asarray, stack)
+
+
+def _one_of(instances: Any, key: Key[Array, ""]) -> Any:
+    index = jax.random.randint(key, (), 0, count_problems(instances))
+    return jax.tree.map(lambda leaf: leaf[index], instances)
+
+
+def _some_of(problem_class: FromInstances | OfLog, key: Key[Array, ""], num_problems: int) -> Any:
+    """Different instances in random order; a longer draw begins with the shorter one."""
+    check_key(key)
+    wanted, count = whole_number("num_problems", num_problems), count_problems(problem_class.instances)
+    if wanted > count:
+        raise ValueError(
+            f"{type(problem_class).__name__} has {count} instances, and a draw takes each at most once, but {wanted} "
+            "problems were asked for: log more, or ask for fewer."
+        )
+    chosen = jax.random.permutation(key, count)[:wanted]
+    return jax.tree.map(lambda leaf: leaf[chosen], problem_class.instances)
 
 
 def _as_start(start: Start) -> Start:

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Key, Scalar
 from . import (
     coincidences,
     linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+    wrong_compiler,  # noqa: F401 (warns of a version of JAX that computes wrong results)
 )
 from .arguments import shown
 from .waiting import waiting_for
@@ -71,9 +72,9 @@ class ProblemClass(eqx.Module):
         if composite and (cls.prox is ProblemClass.prox or cls.constraint is not ProblemClass.constraint):
             cls.loss = ProblemClass._smooth_and_constraint
 
-    @abstractmethod
     def sample(self, key: Key[Array, ""]) -> Any:
-        """Draw one problem θ from the distribution."""
+        """Draw one problem θ from the distribution. A class whose problems come from a log needs no such method."""
+        raise self._missing("way to draw a problem", "sample(self, key)")
 
     @abstractmethod
     def loss(self, x: Any, problem: Any) -> Scalar:
@@ -107,6 +108,10 @@ class ProblemClass(eqx.Module):
                 raise ValueError(copies)
             warn(copies)
         return problems
+
+    def at_most(self, num_problems: int) -> int:
+        """How many problems a draw can have, of the number wanted: all of them, unless there are finitely many."""
+        return num_problems
 
     def smooth(self, x: Any, problem: Any) -> Scalar:
         """The smooth part of the loss. This is the whole loss unless `constraint` or `prox` stands for the rest."""

@@ -28,7 +28,8 @@ MEASURES = ("mean", "median", "q95", "cvar95")
 RESERVED = (
     "family", "solved", "solved_interval", "milliseconds", "seconds",  # numbers of an algorithm
     "outcome", "gap", "features", "band_value", "band_share",  # variables of performance.nc
-    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band",  # its axes
+    "log_stopping_time", "log_place", "log_role",  # variables of performance.nc, for a log
+    "algorithm", "problem", "replicate", "time", "statistic", "feature", "band", "instance",  # its axes
     "success", "distribution",  # certificates of every run
 )  # fmt: skip
 """Names of something else in the results, which no functional may have."""
@@ -214,7 +215,12 @@ class RunSummary:
     more_tests: Mapping[str, AlgorithmSummary] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     claims: tuple[Mapping[str, Any], ...] = ()
+    log: Mapping[str, Any] = field(default_factory=dict)
     plan: str = ""
+    look: int = 1
+    """Which look at this problem class it is, by the ledger of the directory."""
+    earlier_seeds: tuple[int, ...] = ()
+    """The seeds of the looks before."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -228,6 +234,18 @@ class RunSummary:
         """The title of the experiment, or its name, with a capital letter."""
         title = self.title or self.experiment
         return title[:1].upper() + title[1:]
+
+    def looks(self) -> str:
+        """Which look at the problem class this is, and what that means for the certificates."""
+        if self.look == 1:
+            return "look 1 at this problem class in this directory"
+        seeds = ", ".join(map(str, self.earlier_seeds))
+        same = " These very problems were seen before." * (self.seed in self.earlier_seeds)
+        return (
+            f"look {self.look} at this problem class in this directory; earlier looks had the seed"
+            f"{'s' * (self.look > 2)} {seeds}.{same} The confidence stated is that of one look: whoever picks the best "
+            f"of {self.look} looks has less."
+        )
 
     def has(self, functional: str) -> bool:
         """Whether a functional was measured."""
@@ -258,7 +276,7 @@ class RunSummary:
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
         }
-        content = encoded(content)
+        content = encoded({name: each for name, each in content.items() if name != "log" or each})
         return {**content, CHECKSUM: digest(content)}
 
     @classmethod
@@ -287,6 +305,7 @@ class RunSummary:
             "more_tests": {name: AlgorithmSummary.from_json(each) for name, each in content["more_tests"].items()},
             "notes": tuple(content["notes"]),
             "claims": tuple(content["claims"]),
+            "earlier_seeds": tuple(content.get("earlier_seeds", ())),
         }
         return cls(**content)
 

@@ -18,7 +18,9 @@ from ..certificates import (
     PosteriorProbability,
     Probability,
     Quantile,
+    Tail,
 )
+from ..certificates.rounding import number_exact
 from ..experiments.experiment import Experiment
 from ..problems.role import Role
 from ..trajectory.functionals import Functional, Indicator, OracleCalls
@@ -28,10 +30,16 @@ CONFIDENCE = 0.95
 STOPPING = "stopping_time"
 """The functional that every run certifies."""
 
+TRUNCATED = "truncated_stopping_time"
+"""The stopping time, counted up to a number that was fixed on the prior problems."""
+
+REACH = 2.0
+"""That number is this many times the largest stopping time on the prior problems."""
+
 OF_POSTERIOR = (STOPPING, "contraction_factor")
 """Functionals whose means over the posterior are certified as well."""
 
-LARGER_PARTS = {STOPPING: 3.0, "contraction_factor": 3.0}
+LARGER_PARTS = {STOPPING: 3.0, "contraction_factor": 3.0, TRUNCATED: 3.0}
 """Means that get a larger part of the failure probability; every other certificate gets a part of 1."""
 
 ORIGIN = "best on the prior problems"
@@ -60,7 +68,7 @@ def caps_of(experiment: Experiment) -> dict[str, float]:
 def parts_of(functionals: tuple[Functional, ...]) -> dict[str, float]:
     """Proportions in which the certificates share the failure probability, by their names."""
     parts = {words(each): LARGER_PARTS.get(each.name, 1.0) for each in functionals}
-    parts |= {"success": 1.0, "95 % quantile": 1.0, "distribution": 1.0}
+    parts |= {"success": 1.0, "95% quantile": 1.0, "distribution": 1.0}
     parts |= {f"posterior {words(each)}": LARGER_PARTS[each.name] for each in functionals if each.name in OF_POSTERIOR}
     return parts | {"posterior success": 1.0}
 
@@ -70,7 +78,13 @@ def posterior_share(functionals: tuple[Functional, ...]) -> float:
     return (1 - CONFIDENCE) * LARGER_PARTS[STOPPING] / sum(parts_of(functionals).values())
 
 
-def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float], draws: tuple[Draw, ...]) -> Plan:
+def plan_for(
+    experiment: Experiment,
+    prior: np.ndarray,
+    lam: Mapping[str, float],
+    draws: tuple[Draw, ...],
+    reach: float | None = None,
+) -> Plan:
     """Everything that will be certified, with the λ of each functional as the prior problems gave them.
 
     Whether the deployed algorithm is certified on held-out problems or, by Occam, on the posterior problems is decided
@@ -80,11 +94,13 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
         prior: one probability per candidate.
         lam: λ by functional, for those of `OF_POSTERIOR`.
         draws: the draws that the prior was made from.
+        reach: for few problems, the number up to which stopping times are counted in one more certificate of their
+            mean, beside one of how often they are larger. What rarely happens makes the mean up to the horizon large.
     """
     functionals, caps = certified(experiment), caps_of(experiment)
     goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name]) for each in functionals} | {
         "success": Probability("solved"),
-        "95 % quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
+        "95% quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
         "distribution": Distribution(STOPPING, caps[STOPPING]),
     }
     posterior_goals = {
@@ -92,10 +108,36 @@ def plan_for(experiment: Experiment, prior: np.ndarray, lam: Mapping[str, float]
         for each in functionals
         if each.name in OF_POSTERIOR
     } | {"posterior success": PosteriorProbability("solved")}
-    sizes = {role.text: experiment.sizes[role.text] for role in (Role.posterior, Role.held_out)}
     parts = parts_of(functionals)
+    if reach is not None:
+        goals |= _within_reach(reach, caps[STOPPING])
+        parts |= {TRUNCATED.replace("_", " "): LARGER_PARTS[TRUNCATED], TAIL: 1.0}
+    if experiment.recipe.log is not None and len(prior) == 1:  # the posterior is the deployed algorithm
+        parts = {name: part for name, part in parts.items() if name not in posterior_goals}
+        posterior_goals = {}
+    sizes = {role.text: experiment.sizes[role.text] for role in (Role.posterior, Role.held_out)}
     plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=parts, sizes=sizes, draws=draws)
     return plan.decided(prior)
+
+
+TAIL = "stopping time beyond reach"
+"""The name of the certificate that stands beside that of the truncated stopping time."""
+
+
+def _within_reach(reach: float, cap: float) -> dict[str, Goal]:
+    unit = f"iterations (counted up to {number_exact(reach)})"
+    return {TRUNCATED.replace("_", " "): Mean(TRUNCATED, reach, unit), TAIL: Tail(STOPPING, reach, cap)}
+
+
+def reach_of(times: np.ndarray, horizon: int) -> float | None:
+    """Up to where stopping times are counted, from those on the prior problems; None if it would be the horizon."""
+    reach = REACH * float(np.max(times))
+    return reach if 0 < reach < horizon else None
+
+
+def with_truncated(values: Mapping[str, np.ndarray], reach: float | None) -> dict[str, np.ndarray]:
+    """The values by functional, with the truncated stopping time where it is certified."""
+    return dict(values) if reach is None else {**values, TRUNCATED: np.minimum(values[STOPPING], reach)}
 
 
 def _goal(functional: Functional, cap: float) -> Goal:

@@ -21,6 +21,7 @@ from ..trajectory.evaluation import evaluate
 from ..trajectory.kernels import evolution
 from ..trajectory.optimal_losses import with_optimal_losses
 from .directory import RunDirectory
+from .over_log import OverLog, over_log
 
 if TYPE_CHECKING:
     import xarray
@@ -48,6 +49,7 @@ class Examined(NamedTuple):
         more_tests: values of the deployed algorithm on problems of other classes.
         pictures: examples to look at.
         families: the class of each algorithm.
+        over_log: stopping times on all instances of a log, if problems come from one.
     """
 
     by_algorithm: Mapping[str, Mapping[str, np.ndarray]]
@@ -56,6 +58,7 @@ class Examined(NamedTuple):
     more_tests: Mapping[str, Mapping[str, np.ndarray]]
     pictures: xarray.Dataset | None = None
     families: Mapping[str, str] = {}
+    over_log: OverLog | None = None
 
 
 def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: int, place: RunDirectory) -> Examined:
@@ -82,7 +85,8 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
     if draw_pictures is not None:
         pictures = place.data("pictures", lambda: draw_pictures(experiment, algorithms, shown, place.evaluations))
     families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}
-    return Examined(by_algorithm, times, _features(problems), more, pictures, families)
+    along = over_log(experiment, algorithms, seed, place)
+    return Examined(by_algorithm, times, _features(problems), more, pictures, families, along)
 
 
 def _timed_again(

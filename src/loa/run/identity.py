@@ -19,6 +19,7 @@ from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
+from ..problems.log import Log
 from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.provenance import versions
 from ..trajectory.job import Job
@@ -55,6 +56,7 @@ def identity_of(experiment: Experiment, file: Path | None = None) -> dict[str, A
         "gap in the figure": _of_function(task.gap),
         "oracle calls per step": task.calls_per_step,
         "sizes": dict(recipe.sizes),
+        "log": {"is": "none", "fingerprint": ""} if recipe.log is None else _of_log(recipe.log),
         "effort": recipe.effort,
         "candidates": recipe.prior.candidates,
         "prior": repr(recipe.prior),
@@ -133,6 +135,14 @@ def _of_module(module: eqx.Module, *more: str | None) -> Aspect:
     """A problem class, functional or algorithm: its fields, arrays, and the source of a class that is the user's."""
     text, sources = _without_addresses(repr(module)), [_source(each) for each in type(module).__mro__]
     return {"is": text, "fingerprint": fingerprint(text, module, *sources, *(each or "" for each in more))}
+
+
+def _of_log(log: Log) -> Aspect:
+    """The instances, and the rule by which they get their roles."""
+    return {
+        "is": f"{log.instances!r}, {log.rule}",
+        "fingerprint": fingerprint(log.instances.problems, log.order, dict(log.sizes)),
+    }
 
 
 def _of_criterion(criterion: Criterion) -> Aspect:

@@ -16,7 +16,7 @@ from ..learning import Weighted, lambda_on, langevin_support, posterior_on, prio
 from ..learning.cost import STEPS, Cost
 from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
-from .certification import OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share
+from .certification import OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share, reach_of
 
 
 class WeightedPrior(NamedTuple):
@@ -27,12 +27,14 @@ class WeightedPrior(NamedTuple):
         lam: λ by functional.
         weighed_by: the λ by which candidates are weighed by their cost.
         knee: of the cost, fixed on the prior problems (`Cost.knee`).
+        reach: for few problems, up to where stopping times are counted in a certificate (`certification.reach_of`).
     """
 
     stack: Stack
     lam: Mapping[str, float]
     weighed_by: float
     knee: float | None = None
+    reach: float | None = None
 
     @property
     def weights(self) -> np.ndarray:
@@ -44,14 +46,16 @@ class WeightedPrior(NamedTuple):
         return posterior_on(Weighted(self.stack, self.weighed_by), losses, cap=cap)
 
     def save(self, path: Path, origin: Mapping[str, Any] | None = None) -> None:
-        numbers = {"lam": dict(self.lam), "weighed_by": self.weighed_by, "knee": self.knee}
+        numbers = {"lam": dict(self.lam), "weighed_by": self.weighed_by, "knee": self.knee, "reach": self.reach}
         save(path, self.stack, {**(origin or {}), **numbers})
 
     @staticmethod
     def load(path: Path | str, classes: Iterable[type] = ()) -> WeightedPrior:
         noted = provenance(path)
         weighed_by = noted.get("weighed_by", noted["lam"][STOPPING])
-        return WeightedPrior(load(path, classes=classes), noted["lam"], weighed_by, noted.get("knee"))
+        return WeightedPrior(
+            load(path, classes=classes), noted["lam"], weighed_by, noted.get("knee"), noted.get("reach")
+        )
 
 
 def sample_prior(
@@ -88,7 +92,9 @@ def sample_prior(
     }
     if cost in (STEPS, Cost("seconds")):
         of_means[STOPPING] = weighed.lam
-    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee)
+    few = experiment.recipe.log is not None and len(weighed.stack) == 1
+    reach = reach_of(performance[STOPPING], experiment.horizon) if few else None
+    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee, reach)
 
 
 def _functional(cost: Cost, caps: Mapping[str, float]) -> str:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Key
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates import Draw, Plan
+from ..certificates import Certificate, Draw, Plan
 from ..experiments.experiment import Experiment, Learn, Lesson
 from ..learning import mode
 from ..learning.cost import STEPS, Cost
@@ -22,12 +22,14 @@ from ..presentation.report import REPORT, write_report
 from ..problems.role import Role, own_key
 from ..results.choice import Choice
 from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
+from ..storage.checkpoint import fingerprint
 from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from ..trajectory.evaluation import evaluate
-from .certification import caps_of, certified, plan_for
+from .certification import caps_of, certified, plan_for, with_truncated
 from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
+from .few import out_of_reach
 from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .summary import Certified, summarize
@@ -117,7 +119,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     prior, prior_draws = _prior(order, best, choice, place)
 
     # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
-    plan = plan_for(experiment, prior.weights, prior.lam, (*_training_draw(facts), *prior_draws))
+    draws = (*_training_draw(facts), *prior_draws)
+    plan = plan_for(experiment, prior.weights, prior.lam, draws, prior.reach)
     place.fix(plan)
 
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
@@ -132,20 +135,35 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     of_posterior = plan.certify_posterior(tables, *weights, posterior_draw, budget=budget)
     if plan.deployed_on == Role.held_out.text:
         held_out, held_out_draw = _measured(order, "certify", deployed, Role.held_out, plan, place)
-        of_deployed = plan.with_draw(posterior_draw).certify(held_out, held_out_draw, budget=budget)
+        seen = with_truncated(held_out, prior.reach)
+        of_deployed = plan.with_draw(posterior_draw).certify(seen, held_out_draw, budget=budget)
     else:
-        of_mode = {name: table[:, index] for name, table in tables.items()}
+        of_mode = with_truncated({name: table[:, index] for name, table in tables.items()}, prior.reach)
         of_deployed = plan.certify(of_mode, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
     together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
+    together = {name: _naming(each, deployed, prior.stack, place) for name, each in together.items()}
+    place.book.bounds(together)
     references = plan.references(tables, *weights, posterior_draw)
+    references = tuple(_naming(each, deployed, prior.stack, place) for each in references)
     certificates = Certified(together, references, len(prior.stack))
 
     # Test: the deployed algorithm and the baselines, on problems that nothing else has seen.
     algorithms = {LEARNED: deployed, **classical}
+    place.book.draw(Role.test.text, experiment.sizes[Role.test.text])
     examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
-    results = summarize(order, deployed, certificates, examined, place.seconds, choice, plan=plan.fingerprint)
+    results = summarize(
+        order,
+        deployed,
+        certificates,
+        examined,
+        place.seconds,
+        choice,
+        plan=plan.fingerprint,
+        looks=place.book.looks(),
+        notes=() if experiment.recipe.log is None else out_of_reach(plan),
+    )
     origin = dict(results.summary.provenance)
     save(directory / f"algorithm{SUFFIX}", deployed, origin)
     prior.save(directory / f"prior{SUFFIX}", origin)
@@ -225,12 +243,21 @@ def _measured(
         )
         return {**performance.values, "solved": performance.outcome == "solved"}
 
-    return place.arrays(stage, measure), _draw_of(order, problems, role)
+    draw = _draw_of(order, problems, role)
+    place.book.draw(role.text, len(draw), draw)
+    return place.arrays(stage, measure), draw
+
+
+def _naming(certificate: Certificate, deployed: Algorithm, candidates: Stack, place: RunDirectory) -> Certificate:
+    """The certificate with what it is about: the setting, and the algorithm or the candidates that it speaks of."""
+    subject = deployed if certificate.target == "deployed" else candidates
+    return certificate.naming({**place.book.about, "algorithm": fingerprint(type(subject).__name__, subject)})
 
 
 def _draw_of(order: Order, problems: Any, role: Role) -> Draw:
     """What the plan and the certificates remember of the problems of a role."""
-    return Draw.of(problems, role.text, finite=order.experiment.problem_class.finite)
+    experiment = order.experiment
+    return Draw.of(problems, role.text, finite=experiment.finite, logged=experiment.recipe.log is not None)
 
 
 def _key(seed: int, purpose: int) -> Key[Array, ""]:

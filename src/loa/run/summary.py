@@ -20,9 +20,11 @@ from ..results.run_results import Results
 from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
-from .certification import CONFIDENCE
+from .certification import CONFIDENCE, STOPPING, TRUNCATED
 from .examination import STATISTICS, Examined
 from .identity import of_file
+from .looks import FIRST, Looks
+from .over_log import log_summary
 
 if TYPE_CHECKING:
     import xarray
@@ -50,6 +52,8 @@ def summarize(
     choice: Choice,
     *,
     plan: str = "",
+    looks: Looks = FIRST,
+    notes: tuple[str, ...] = (),
 ) -> Results:
     """The results of a run, from what was certified and examined.
 
@@ -57,8 +61,10 @@ def summarize(
         seconds: how long each stage took.
         choice: what was chosen to be deployed, and against what.
         plan: the fingerprint of the plan that was fixed before posterior and held-out problems were drawn.
+        looks: which look at the problem class this is, by the ledger.
+        notes: what a reader of the certificates must know, besides what the experiment says.
     """
-    experiment = order.experiment
+    experiment, log = order.experiment, order.experiment.recipe.log
     functionals = tuple(FunctionalSummary.of(each, experiment.horizon) for each in experiment.functionals)
     caps = {each.name: each.cap for each in functionals}
     described = {
@@ -87,8 +93,11 @@ def summarize(
         choice=choice,
         published={name: dict(numbers) for name, numbers in experiment.presentation.published.items()},
         more_tests={name: _described(values, caps, family) for name, values in examined.more_tests.items()},
-        notes=tuple(experiment.presentation.notes),
+        notes=(*experiment.presentation.notes, *notes),
+        log={} if log is None or examined.over_log is None else log_summary(log, examined.over_log),
         plan=plan,
+        look=looks.number,
+        earlier_seeds=looks.earlier_seeds,
         seconds=_seconds(seconds),
         provenance=provenance(order),
     )
@@ -115,6 +124,8 @@ def _on_test(certificate: Certificate, learned: Mapping[str, np.ndarray]) -> flo
     """What a certificate bounds, as it was on the test problems; None if it was not measured there."""
     if certificate.functional == "solved":
         values = learned["outcome"] == "solved"
+    elif certificate.functional == TRUNCATED:
+        values = np.minimum(np.asarray(learned[STOPPING], float), certificate.cap or np.inf)
     elif certificate.functional in learned:
         values = np.asarray(learned[certificate.functional], float)
     else:
@@ -168,6 +179,11 @@ def _data(examined: Examined, names: list[str], certified: Certified, order: Ord
         "horizon": order.experiment.horizon,
         "gap_problems": min(order.experiment.presentation.shown, order.experiment.sizes["test"]),
     }
+    if examined.over_log is not None and order.experiment.recipe.log is not None:
+        along = examined.over_log
+        data["log_stopping_time"] = (("algorithm", "instance"), np.stack(list(along.times.values())))
+        data |= {"log_place": ("instance", along.places), "log_role": ("instance", along.roles)}
+        attributes["log_order"] = order.experiment.recipe.log.order
     times = [each for each in certified.together.values() if each.functional == "stopping_time" and each.band]
     for distribution in times[:1]:
         band = zip(*(distribution.band or ()), strict=True)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from ...results.run_results import Results
 from ...storage.files import write_whole
-from . import distribution, pairs, panels, profile, regressions, restored
+from . import distribution, over_time, pairs, panels, profile, regressions, restored
 from .style import house
 
 FIGURES: dict[tuple[str, ...], Callable[[Results], Figure | None]] = {
@@ -17,6 +17,7 @@ FIGURES: dict[tuple[str, ...], Callable[[Results], Figure | None]] = {
     ("distribution.png",): distribution.draw,
     ("profile.png",): profile.draw,
     ("pairs.png",): pairs.draw,
+    ("over-time.png",): over_time.draw,
     ("functionals.png",): panels.draw_further,
 }
 """What is drawn for every run, by the names of its files; None where a run has nothing to show in a figure."""
@@ -36,8 +37,9 @@ def draw_all(results: Results, directory: Path) -> list[Path]:
 
     Returns:
         The files written: `figure.png` and `figure.pdf` (the paper's three panels), `distribution.png`,
-        `profile.png`, `pairs.png` (the best baseline, problem by problem) and `functionals.png` (histograms of all
-        other functionals); `restored.png` or `regressions.png` if there are pictures.
+        `profile.png`, `pairs.png` (the best baseline, problem by problem), `over-time.png` (along a log that is in
+        the order of time) and `functionals.png` (histograms of all other functionals); `restored.png` or
+        `regressions.png` if there are pictures.
     """
     with house():
         drawn = [(names, draw(results)) for names, draw in FIGURES.items()] + _pictures(results)

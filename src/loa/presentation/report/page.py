@@ -10,6 +10,7 @@ from ...results.run_results import Results
 from ...results.summary import RunSummary
 from .certified import certificates
 from .choice import choice
+from .log import log
 from .markup import Markup, definitions, items, markup, section, table, tag
 from .numbers import number, seconds, words
 from .pictures import pictures
@@ -29,6 +30,7 @@ def page(results: Results) -> str:
         _what_was_run(results),
         section("plots", "How the algorithms behave", HELP, *(figure.to_html() for figure in figures(results))),
         measured(results),
+        log(results),
         certificates(results),
         published(results),
         extremes(results),
@@ -76,6 +78,7 @@ def _contents(parts: list[Markup]) -> Markup:
     """Links to the sections that there are."""
     names = {
         "verdict": "Verdict", "choice": "Choice", "run": "What was run", "plots": "Plots", "measures": "Measures",
+        "log": "Learning and testing",
         "certificates": "Certificates", "published": "Published numbers", "extremes": "Hardest and easiest",
         "pictures": "Pictures", "provenance": "Provenance",
     }  # fmt: skip
@@ -94,6 +97,7 @@ def _what_was_run(results: Results) -> Markup:
         ("solved when", tag("code", summary.criterion)),
         ("at most", f"{number(summary.t_max)} iterations"),
         ("measured on", f"{number(summary.sizes['test'])} test problems that were used for nothing else"),
+        ("look", summary.looks()),
         ("candidates", f"{number(summary.candidates)} in the prior's support" if summary.candidates else ""),
     ]
     notes = items(summary.notes, class_="notes") if summary.notes else ""
@@ -112,7 +116,8 @@ def _provenance(results: Results) -> Markup:
         ("machine", ", ".join(f"{name} {value}" for name, value in origin.get("machine", {}).items())),
     ]
     roles = [[role, number(size), Role.named(role).purpose] for role, size in summary.sizes.items()]
-    draws = table("Draws of problems, independent of each other", ["role", "problems", "used for"], roles)
+    told = "Instances of the log, each in one role" if summary.log else "Draws of problems, independent of each other"
+    draws = table(told, ["role", "problems", "used for"], roles)
     stages = [[stage, seconds(duration)] for stage, duration in summary.seconds.items()]
     times = table("Time by stage", ["stage", "time"], stages) if stages else ""
     return section(

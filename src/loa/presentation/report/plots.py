@@ -15,6 +15,7 @@ from ...results.names import COSTS, MARKS
 from ...results.quantities import Bars, Histogram, Mark, Steps
 from ...results.run_results import Results
 from .figure import Entry, Figure, Plot, algorithm_entry, area, axes, compact, curve
+from .log import over_time
 from .markup import Markup, table
 from .numbers import bound, number, percent
 
@@ -36,7 +37,8 @@ def figures(results: Results) -> list[Figure]:
     """All of them, in the order of the page."""
     entries = [algorithm_entry(k, name) for k, name in enumerate(quantities.names(results.performance))]
     histograms = [histogram(results, entries, each.name) for each in results.summary.functionals]
-    return [evolution(results, entries), *histograms, distribution(results, entries), profiles(results, entries)]
+    others = [distribution(results, entries), profiles(results, entries), *over_time(results, entries)]
+    return [evolution(results, entries), *histograms, *others]
 
 
 def evolution(results: Results, entries: Sequence[Entry]) -> Figure:

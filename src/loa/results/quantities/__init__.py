@@ -18,6 +18,8 @@ from .histogram import Histogram as Histogram
 from .histogram import Mark as Mark
 from .histogram import Row as Row
 from .histogram import histogram as histogram
+from .over_time import OverTime as OverTime
+from .over_time import over_time as over_time
 from .profile import performance_profile as performance_profile
 from .profile import profiles as profiles
 from .values import LEVELS as LEVELS
