@@ -70,10 +70,11 @@ class BestPoint(Functional):
 
     def result(self, carry: tuple[_Best, Any, Calls], end: End) -> Answer:  # pyright: ignore[reportIncompatibleMethodOverride]
         best, optimum, calls = carry
-        solved, exhausted, diverged = range(len(OUTCOMES))
+        solved, exhausted, diverged, *_ = range(len(OUTCOMES))
+        unsolved = jnp.where(end.impossible > 0, diverged + end.impossible, exhausted)
         return Answer(
             best.x,
-            jnp.where(end.solved, solved, jnp.where(end.diverged, diverged, exhausted)).astype(jnp.int32),
+            jnp.where(end.solved, solved, jnp.where(end.diverged, diverged, unsolved)).astype(jnp.int32),
             jnp.where(end.solved, end.stopping_time, end.time),
             best.loss,
             None if optimum is None else gaps.above_optimum(best.loss, *optimum),
