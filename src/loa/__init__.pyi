@@ -21,6 +21,8 @@ from .algorithms.lbfgs import LBFGS as LBFGS
 from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .algorithms.newton import LevenbergMarquardt as LevenbergMarquardt
 from .algorithms.newton import Newton as Newton
+from .algorithms.pdhg import PDHG as PDHG
+from .algorithms.program_admm import ProgramADMM as ProgramADMM
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
@@ -50,6 +52,7 @@ from .problems.given import FromFunctions as FromFunctions
 from .problems.given import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
+from .problems.programs import residuals_below as residuals_below
 from .results.comparison import Comparison as Comparison
 from .results.comparison import compare as compare
 from .statistics import measures as measures

@@ -34,9 +34,11 @@ from ..architectures.proximal_newton import factor_of
 from ..learning import first_step
 from ..learning.race import Family, Race
 from ..learning.tuning import Interval
+from ..problems.programs import QuadraticPrograms
 from ..problems.role import Role
 from ..storage.plain_json import encoded
 from .experiment import Lesson
+from .program_families import for_programs
 from .recipes import tuned
 from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
 
@@ -64,6 +66,8 @@ def learn(lesson: Lesson) -> Algorithm:
     experiment, problem_class = lesson.experiment, lesson.experiment.problem_class
     if problem_class.has("stochastic_loss"):
         families = _stochastic(lesson)
+    elif isinstance(problem_class, QuadraticPrograms):
+        families = for_programs(lesson, problem_class)
     elif problem_class.has("prox"):
         families = _proximal(lesson)
     else:
