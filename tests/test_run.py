@@ -252,9 +252,8 @@ def test_the_documented_functions_give_the_prior_and_posterior_of_a_run(finished
     again = prior_on(prior.stack, values("prior")["stopping_time"], cap=100.0, **options)
     np.testing.assert_allclose(again.stack.weights, prior.weights, rtol=1e-12)
     contraction = lambda_on(again.stack, values("prior")["contraction_factor"], cap=1.0, **options)
-    success = lambda_of_success(
-        values("prior").outcome != "solved", prior.weights, SIZES["posterior"], certified(small())
-    )
+    failed = values("prior").outcome != "solved"
+    success = lambda_of_success(failed, prior.weights, SIZES["posterior"], certified(small()))
     assert prior.lam == {"stopping_time": again.lam, "contraction_factor": contraction, "solved": success}
     posterior = posterior_on(again, values("posterior")["stopping_time"], cap=100.0)
     certificate = results.certificates["posterior stopping time"]
