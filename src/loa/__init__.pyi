@@ -21,6 +21,8 @@ from .algorithms.lbfgs import LBFGS as LBFGS
 from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .algorithms.newton import LevenbergMarquardt as LevenbergMarquardt
 from .algorithms.newton import Newton as Newton
+from .algorithms.pdhg import PDHG as PDHG
+from .algorithms.program_admm import ProgramADMM as ProgramADMM
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
@@ -34,10 +36,12 @@ from .deployment.solver import Solver as Solver
 from .deployment.to_optax import to_optax as to_optax
 from .deployment.to_scipy import scipy_method as scipy_method
 from .deployment.to_torch import torch_optimizer as torch_optimizer
+from .deployment.watch import Watch as Watch
 from .learning import imitate as imitate
 from .learning import train as train
 from .learning.tuning import tune as tune
 from .learning.tuning_by_gradient import tune_by_gradient as tune_by_gradient
+from .presentation.report.watched import watch_page as watch_page
 from .problems import gaps as gaps
 from .problems import sets as sets
 from .problems.criterion import Criterion as Criterion
@@ -50,6 +54,7 @@ from .problems.given import FromFunctions as FromFunctions
 from .problems.given import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
+from .problems.programs import residuals_below as residuals_below
 from .results.comparison import Comparison as Comparison
 from .results.comparison import compare as compare
 from .statistics import measures as measures

@@ -112,7 +112,7 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
         )
     if cap is None:
         return values
-    worst = (performance.outcome == "diverged") | ((performance.outcome == "exhausted") & np.isinf(values))
+    worst = (performance.outcome == "diverged") | ((performance.outcome != "solved") & np.isinf(values))
     return _diverged_at_cap(values, worst, cap)
 
 

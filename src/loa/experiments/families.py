@@ -24,6 +24,7 @@ from ..algorithms import (
 )
 from ..algorithms.algorithm import Algorithm
 from ..architectures import (
+    Curvature,
     LearnedProximalNewton,
     LearnedQuasiNewton,
     LearnedSplitting,
@@ -33,9 +34,11 @@ from ..architectures.proximal_newton import factor_of
 from ..learning import first_step
 from ..learning.race import Family, Race
 from ..learning.tuning import Interval
+from ..problems.programs import QuadraticPrograms
 from ..problems.role import Role
 from ..storage.plain_json import encoded
 from .experiment import Lesson
+from .program_families import for_programs
 from .recipes import tuned
 from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
 
@@ -63,6 +66,8 @@ def learn(lesson: Lesson) -> Algorithm:
     experiment, problem_class = lesson.experiment, lesson.experiment.problem_class
     if problem_class.has("stochastic_loss"):
         families = _stochastic(lesson)
+    elif isinstance(problem_class, QuadraticPrograms):
+        families = for_programs(lesson, problem_class)
     elif problem_class.has("prox"):
         families = _proximal(lesson)
     else:
@@ -89,7 +94,9 @@ def learn(lesson: Lesson) -> Algorithm:
 def _smooth(lesson: Lesson) -> list[Family]:
     """Newton's method and its relatives, and a quasi-Newton method in the learned curvature."""
     sample = Sample(lesson, LBFGS())
-    families = [_quasi_newton(sample)]
+    families = [_quasi_newton(sample, sample.curvature, "learned curvature")]
+    if sample.has_images:
+        families.append(_quasi_newton(sample, sample.cosine_curvature, "learned curvature of images"))
     if sample.dimension <= LARGEST_HESSIAN:
         families.append(Family("Newton", "tuned", Newton, NEWTON))
     if sample.dimension <= LARGEST_NEWTON and lesson.experiment.problem_class.has("residuals"):
@@ -100,8 +107,8 @@ def _smooth(lesson: Lesson) -> list[Family]:
 NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0)}
 
 
-def _quasi_newton(sample: Sample) -> Family:
-    scales, curvature = sample.scales, sample.curvature
+def _quasi_newton(sample: Sample, curvature: Curvature, words: str) -> Family:
+    scales = sample.scales
     top = float(jnp.log(curvature.spectrum.max() + 1e-30))
 
     def make(floor: float, damping: float, power: float, log_step: float, radius: float) -> LearnedQuasiNewton:
@@ -118,7 +125,7 @@ def _quasi_newton(sample: Sample) -> Family:
         "floor": (-16.0, -2.0), "damping": (-14.0, 1.0), "power": (0.0, 1.5), "log_step": (-0.7, 0.2),
         "radius": (-2.0, 3.0),
     }  # fmt: skip
-    return Family("quasi-Newton in learned curvature", "learned", make, space)
+    return Family(f"quasi-Newton in {words}", "learned", make, space)
 
 
 def _proximal(lesson: Lesson) -> list[Family]:

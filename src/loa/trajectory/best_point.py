@@ -70,10 +70,11 @@ class BestPoint(Functional):
 
     def result(self, carry: tuple[_Best, Any, Calls], end: End) -> Answer:  # pyright: ignore[reportIncompatibleMethodOverride]
         best, optimum, calls = carry
-        solved, exhausted, diverged = range(len(OUTCOMES))
+        solved, exhausted, diverged, *_ = range(len(OUTCOMES))
+        unsolved = jnp.where(end.impossible > 0, diverged + end.impossible, exhausted)
         return Answer(
             best.x,
-            jnp.where(end.solved, solved, jnp.where(end.diverged, diverged, exhausted)).astype(jnp.int32),
+            jnp.where(end.solved, solved, jnp.where(end.diverged, diverged, unsolved)).astype(jnp.int32),
             jnp.where(end.solved, end.stopping_time, end.time),
             best.loss,
             None if optimum is None else gaps.above_optimum(best.loss, *optimum),
@@ -104,7 +105,7 @@ def _inside(problem_class: ProblemClass, x: Any, problem: Any, loss: Scalar) -> 
     """A point and its loss or, if that is infinite, the point where the prox moves it with a tiny step size."""
 
     def moved() -> tuple[Any, Scalar]:
-        near = problem_class.prox(x, float(jnp.finfo(dtype_of(x)).eps), problem)
+        near = problem_class.prox(x, jnp.asarray(jnp.finfo(dtype_of(x)).eps), problem)
         return near, jnp.asarray(problem_class.loss(near, problem), loss.dtype)
 
     return jax.lax.cond(jnp.isposinf(loss), moved, lambda: (x, loss))
@@ -115,7 +116,7 @@ def _admissible(record: Record) -> Bool[Array, ""]:
     problem_class, x = record.problem_class, record.iterate
     if not problem_class.has("prox"):
         return jnp.asarray(True)
-    tiny = float(jnp.finfo(dtype_of(x)).eps)
+    tiny = jnp.asarray(jnp.finfo(dtype_of(x)).eps)
     moved = gaps.norm(gaps.difference(problem_class.prox(x, tiny, record.problem), x))
     return moved <= tiny**0.5 * (1.0 + gaps.norm(x))
 

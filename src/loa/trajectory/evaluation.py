@@ -60,9 +60,13 @@ class Performance:
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
-        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in OUTCOMES)
+        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in self._words)
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
+
+    @property
+    def _words(self) -> list[str]:
+        return [*OUTCOMES[:3], *(word for word in OUTCOMES[3:] if (self.outcome == word).any())]
 
     def of_candidates(self, chosen: Any) -> Performance:
         """The performance of some candidates of a stack, without weights.
