@@ -60,6 +60,9 @@ def anytime_points(values: Any, delta: float, cap: float | None) -> tuple[tuple[
         delta: the probability of failure allowed, in (0, 1).
         cap: where the values are truncated; None if they are not.
 
+    Returns:
+        The pairs, growing in both.
+
     >>> len(anytime_points(np.arange(31.0), 0.05, None)), len(anytime_points(np.arange(100.0), 0.05, None))
     (0, 98)
     """
