@@ -110,7 +110,8 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
         )
     if cap is None:
         return values
-    worst = (performance.outcome == "diverged") | ((performance.outcome == "exhausted") & np.isinf(values))
+    ended = np.isin(performance.outcome, ("solved", "exhausted"))
+    worst = ~ended | ((performance.outcome == "exhausted") & np.isinf(values))
     return _diverged_at_cap(values, worst, cap)
 
 

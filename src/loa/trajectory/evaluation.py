@@ -37,9 +37,10 @@ class Performance:
 
     `performance["stopping_time"]` is the array of that functional, with axes (problem, replicate), or (candidate,
     problem, replicate) for a stack of algorithms with `weights`. `outcome` says how each trajectory ended:
-    "solved", "exhausted" (the horizon came first) or "diverged" (loss or point ceased to be numbers). `seconds` is
-    how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
-    functional and `units` what it counts; `loa.certify(performance, "stopping_time")` relies on both.
+    "solved", "exhausted" (the horizon came first) or "diverged" (loss or point ceased to be numbers); with
+    `loa.measure`, "solved", "failed" or "timed out". `seconds` is how long it took to compute all of them, without
+    compilation. `caps` holds the largest possible value of each functional and `units` what it counts;
+    `loa.certify(performance, "stopping_time")` relies on both.
     """
 
     values: dict[str, np.ndarray]
@@ -57,7 +58,8 @@ class Performance:
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
-        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in OUTCOMES)
+        words = OUTCOMES if np.isin(self.outcome, OUTCOMES).all() else np.unique(self.outcome).tolist()
+        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in words)
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
 
