@@ -2,8 +2,8 @@
 
     python baselines.py quadratics lasso network stochastic-network images
 
-Goes method by method. What is found is written at once to results/baselines-EXPERIMENT.json, and what is there already
-is not done again: delete the file to begin anew. `report.py` makes the tables.
+Goes method by method. What is found is written immediately to results/baselines-EXPERIMENT.json, and what is there
+already is not done again: delete the file to start over. `report.py` makes the tables.
 """
 
 import json

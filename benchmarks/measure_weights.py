@@ -1,4 +1,4 @@
-"""Measure a shipped algorithm and the baselines anew, one after the other, and write the numbers into its file.
+"""Measure a shipped algorithm and the baselines again, one after the other, and write the numbers into its file.
 
     python measure_weights.py lasso
 

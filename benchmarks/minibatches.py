@@ -1,6 +1,6 @@
 """What the way of drawing mini-batches and the start do to Adam on the stochastic network.
 
-The paper's randomness is drawn anew for every step, so mini-batches are independent. Elsewhere one goes through the
+The paper's randomness is drawn for every step, so mini-batches are independent. Elsewhere one goes through the
 data in shuffled passes. The start is one draw shared by all problems, so its seed is part of the problem class.
 """
 
@@ -27,7 +27,7 @@ class Pass(NamedTuple):
 
 
 class AdamInPasses(loa.Algorithm):
-    """Adam on mini-batches that together make up the data, shuffled anew for each pass."""
+    """Adam on mini-batches that together make up the data, shuffled again for each pass."""
 
     adam: loa.Adam
     batch_size: int

@@ -20,7 +20,7 @@ from loa.learning import langevin_support, posterior_on, prior_on
 SIZES = (3, 30, 1000)
 STEPS = 3000
 LOOKED_AT = 100
-"""Of the problems seen, so many at most choose the best point and give the prior."""
+"""Of the problems seen, at most this many choose the best point and give the prior."""
 HELD_OUT = POSTERIOR = 250
 SUPPORT = 5
 CONFIDENCE = 0.95

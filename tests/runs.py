@@ -135,7 +135,7 @@ def made_up(num_problems: int = 120, seed: int = 0, functionals: tuple[loa.Funct
         "stopping time": Mean("stopping_time", 600.0).certify(held_out["stopping_time"], 0.99),
         "contraction factor": Mean("contraction_factor", 1.0).certify(held_out["contraction_factor"], 0.99),
         "success": Probability("solved").certify(held_out["stopping_time"] < 600, 0.99),
-        "95 % quantile": Quantile("stopping_time", 0.95, cap=600.0).certify(held_out["stopping_time"], 0.99),
+        "95% quantile": Quantile("stopping_time", 0.95, cap=600.0).certify(held_out["stopping_time"], 0.99),
         "distribution": Distribution("stopping_time", cap=600.0).certify(held_out["stopping_time"], 0.995),
         "posterior stopping time": PosteriorMean("stopping_time", 600.0, lam=0.3).certify(
             table, posterior, prior, 0.995

@@ -1,4 +1,4 @@
-"""Certificates that may be looked at at any time: they hold under the worst rule for when to stop, and say so."""
+"""Certificates that may be read at any time: they hold under the worst rule for when to stop, and say so."""
 
 import itertools
 
@@ -56,16 +56,16 @@ def test_a_bound_for_one_number_of_problems_is_broken_by_the_same_rule():
         assert_is_caught(misses.any(axis=0))
 
 
-@pytest.mark.parametrize("regime", ["failures of 0.1 %", "rarely at the cap", "contraction", "coins"])
-def test_all_bounds_hold_at_once(regime):
-    """At every one of 20 problems and of many; the mean of the sample, looked at all the time, is caught."""
+@pytest.mark.parametrize("regime", ["failures of 0.1%", "rarely at the cap", "contraction", "coins"])
+def test_all_bounds_hold_simultaneously(regime):
+    """At every one of 20 problems and of many; the mean of the sample, read all the time, is caught."""
     values, mean = samples(regime, 150, 20, seed=21)
     assert_covers([(c.anytime_bounds(sample, DELTA, 1.0) < mean).any() for sample in values])
     assert_is_caught((np.cumsum(values, axis=1) / np.arange(1, 21) < mean).any(axis=1))
 
 
-def test_pairs_may_be_looked_at_too():
-    """Difference at all and ratio at four of 120 problems; an interval for one number, looked at always, is caught."""
+def test_pairs_may_be_read_at_any_time_too():
+    """Difference at all and ratio at four of 120 problems; an interval for one number, read all the time, is caught."""
     rng = np.random.default_rng(22)
     difficulty = rng.uniform(0.2, 1.0, (1500, 120))
     first, second = difficulty * rng.uniform(0.5, 0.9, (1500, 120)), difficulty * rng.uniform(0.6, 1.0, (1500, 120))

@@ -65,7 +65,7 @@ def test_indicators_are_a_mixture_of_coins():
 
 @pytest.mark.parametrize(
     ("regime", "num_problems"),
-    [("stopping time", 250), ("contraction", 50), ("contraction", 250), ("failures of 1 %", 250)],
+    [("stopping time", 250), ("contraction", 50), ("contraction", 250), ("failures of 1%", 250)],
 )
 def test_ours_are_tighter_than_hedged_betting(regime, num_problems):
     """Hedged betting (Waudby-Smith and Ramdas) with the same one-sided failure probability, in the mean of ten."""

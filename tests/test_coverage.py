@@ -56,8 +56,8 @@ def with_rare_failures(probability):
 REGIMES = {
     "stopping time": clipped_normal(0.5, 0.2),
     "contraction": clipped_normal(0.93, 0.03),
-    "failures of 1 %": failures(0.01),
-    "failures of 0.1 %": failures(0.001),
+    "failures of 1%": failures(0.01),
+    "failures of 0.1%": failures(0.001),
     "coins": failures(0.5),
     "rarely at the cap": with_rare_failures(0.001),
 }
@@ -302,9 +302,9 @@ def test_betting_at_an_experiments_size():
     assert_is_caught(values.mean(axis=1) + (bound - values.mean(axis=1)) / 4 < mean)
 
 
-@pytest.mark.parametrize("regime", ["stopping time", "failures of 1 %", "rarely at the cap"])
+@pytest.mark.parametrize("regime", ["stopping time", "failures of 1%", "rarely at the cap"])
 def test_bounds_for_all_times(regime):
-    """A bound below the mean at any of 150 times is a miss. A bound for one time, looked at all the time, is caught."""
+    """A bound below the mean at any of 150 times is a miss. A bound for one time, read all the time, is caught."""
     values, mean = samples(regime, 100, 150)
     assert_covers([(c.anytime_bounds(sample, DELTA, 1.0) < mean).any() for sample in values])
     counts = np.arange(1, 151)
@@ -468,7 +468,7 @@ def test_true_certificates_are_rarely_contradicted():
 @pytest.mark.parametrize(
     ("regime", "num_problems", "largest"),
     [("stopping time", 50, 0.065), ("stopping time", 250, 0.027), ("contraction", 50, 0.0105),
-     ("contraction", 250, 0.0038), ("failures of 1 %", 250, 0.021)],
+     ("contraction", 250, 0.0038), ("failures of 1%", 250, 0.021)],
 )  # fmt: skip
 def test_betting_stays_tight(regime, num_problems, largest):
     values, mean = samples(regime, 40, num_problems, seed=13)

@@ -57,7 +57,7 @@ def test_other_files_are_left_alone(tmp_path):
         begin(tmp_path, overwrite=True)
     (tmp_path / "stages").rename(tmp_path / "scenes")
     begin(tmp_path, finish=True, overwrite=True)
-    assert content(tmp_path).keys() == {*FILES, MANIFEST, "notes.txt", "scenes/mine.txt"}
+    assert content(tmp_path).keys() == {*FILES, MANIFEST, "ledger.jsonl", "notes.txt", "scenes/mine.txt"}
 
 
 def test_overwriting_removes_what_an_earlier_run_has_written(tmp_path):
@@ -68,7 +68,7 @@ def test_overwriting_removes_what_an_earlier_run_has_written(tmp_path):
     with pytest.raises(OccupiedError, match="holds an interrupted run; add --resume"):
         begin(tmp_path)
     begin(tmp_path, finish=True, overwrite=True)
-    assert content(tmp_path).keys() == {*FILES, MANIFEST, "pictures.txt"}
+    assert content(tmp_path).keys() == {*FILES, MANIFEST, "ledger.jsonl", "pictures.txt"}
     with pytest.raises(OccupiedError, match="already holds a run"):
         begin(tmp_path, resume=True)
 

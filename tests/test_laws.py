@@ -206,7 +206,7 @@ def test_a_repeated_evaluation_compiles_nothing(caplog):
 
 
 class Forgetful(loa.LBFGS):
-    """L-BFGS that keeps to itself what it knows, so that every look computes loss and gradient anew."""
+    """L-BFGS that keeps to itself what it knows, so that every look computes loss and gradient again."""
 
     def known(self, state):
         return None
@@ -214,7 +214,7 @@ class Forgetful(loa.LBFGS):
 
 @pytest.mark.parametrize("wrong", [0.0, 1e3])
 def test_what_the_algorithm_knows_is_what_would_be_computed(wrong):
-    """With a wrong loss and gradient the result is another one, so they are indeed what is looked at."""
+    """With a wrong loss and gradient the result is another one, so they are indeed what is used."""
 
     class Knowing(loa.LBFGS):
         def known(self, state):

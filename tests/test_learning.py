@@ -220,7 +220,7 @@ def test_impossible_settings_are_refused(wrong):
 
 def test_a_constraint_decides_which_point_is_kept():
     """No point solves a problem in one step: the constraint cannot be met, the mean decides."""
-    impossible = loa.Indicator("at once", lambda tau: tau <= 1)
+    impossible = loa.Indicator("immediately", lambda tau: tau <= 1)
     found = run(constraint=impossible)
     assert found.best.mean == min(check.mean for check in found.history)
 

@@ -98,6 +98,6 @@ def test_what_is_shown_over_time_is_what_was_measured(of_300):
 
 def test_a_run_on_30_instances_says_what_cannot_be_said(tmp_path):
     results, _ = run(tmp_path / "instances", 30, tmp_path / "run")
-    assert results.certificates["95 % quantile"].vacuous
-    assert "Nothing can be said about the 95% quantile" in results.certificates["95 % quantile"].claim()
+    assert results.certificates["95% quantile"].vacuous
+    assert "Nothing can be said about the 95% quantile" in results.certificates["95% quantile"].claim()
     assert any("rest on 12 instances, too few for a 95% quantile" in note for note in results.summary.notes)

@@ -90,7 +90,7 @@ def test_intervals_cover(replicates):
     """Coverage over 2000 samples of 200 problems; replicates share their problem and so are correlated.
 
     The tolerance leaves a false alarm of one in a million. Asymptotic intervals may miss 2 % more often than they
-    say, that of CVaR, which rests on the 20 worst problems, 5 %.
+    say, that of CVaR, which rests on the 20 worst problems, 5%.
     """
     rng = np.random.default_rng(11)
     samples = rng.exponential(size=(2000, 200, 1)) + 0.3 * rng.exponential(size=(2000, 200, replicates))

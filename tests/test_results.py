@@ -1,4 +1,4 @@
-"""The results of a run: what is saved is what is loaded, and every quantity is computed once, as it is defined."""
+"""The results of a run: what is saved is what is loaded, and every quantity is computed once, by its definition."""
 
 import dataclasses
 import importlib.util

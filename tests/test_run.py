@@ -128,6 +128,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
         "plan.json", "summary.json", "certificates.json", "performance.nc", f"algorithm{SUFFIX}", f"prior{SUFFIX}",
         "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png", "pairs.png", "functionals.png",
         ".loa-run.json",
+        "ledger.jsonl",
     }  # fmt: skip
     again = Results.load(directory)
     assert again.summary == finished[0].summary
@@ -304,7 +305,7 @@ def test_a_functional_of_the_user_is_certified_if_it_is_bounded(tmp_path):
 def test_the_parts_of_the_budget_come_from_the_functionals():
     usual, more = certified(small()), certified(small(functionals=(*small().functionals, Detour())))
     assert parts_of(usual) == {
-        "stopping time": 3, "contraction factor": 3, "oracle calls": 1, "success": 1, "95 % quantile": 1,
+        "stopping time": 3, "contraction factor": 3, "oracle calls": 1, "success": 1, "95% quantile": 1,
         "distribution": 1, "posterior stopping time": 3, "posterior contraction factor": 3, "posterior success": 1,
     }  # fmt: skip
     assert parts_of(more) == parts_of(usual) | {"detour": 1}

@@ -524,7 +524,7 @@ def test_training_an_experiment_learns_measures_and_saves(tmp_path):
 
 
 def test_training_of_a_network_says_how_and_leaves_no_checkpoints(tmp_path):
-    """Imitation, training over single steps and then over segments; killed in between, it goes on to the same bits."""
+    """Imitation, training over single steps and then over segments; killed in between, it resumes to the same bits."""
 
     def learn(lesson):
         network, teacher = LearnedQuadratics(key=lesson.key), loa.GradientDescent(0.3)

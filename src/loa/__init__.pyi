@@ -10,6 +10,7 @@ from .algorithms.admm import ADMM as ADMM
 from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
+from .algorithms.anderson import AndersonProximalGradient as AndersonProximalGradient
 from .algorithms.barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .algorithms.fista import FISTA as FISTA
@@ -20,6 +21,8 @@ from .algorithms.lbfgs import LBFGS as LBFGS
 from .algorithms.nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .algorithms.newton import LevenbergMarquardt as LevenbergMarquardt
 from .algorithms.newton import Newton as Newton
+from .algorithms.pdhg import PDHG as PDHG
+from .algorithms.program_admm import ProgramADMM as ProgramADMM
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
@@ -51,6 +54,7 @@ from .problems.given import FromFunctions as FromFunctions
 from .problems.given import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
+from .problems.programs import residuals_below as residuals_below
 from .results.comparison import Comparison as Comparison
 from .results.comparison import compare as compare
 from .statistics import measures as measures

@@ -5,6 +5,7 @@ from .admm import ADMM as ADMM
 from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
+from .anderson import AndersonProximalGradient as AndersonProximalGradient
 from .barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .fista import FISTA as FISTA
@@ -16,6 +17,8 @@ from .lbfgs import LBFGS as LBFGS
 from .nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .newton import LevenbergMarquardt as LevenbergMarquardt
 from .newton import Newton as Newton
+from .pdhg import PDHG as PDHG
+from .program_admm import ProgramADMM as ProgramADMM
 from .proximal_gradient import ProximalGradient as ProximalGradient
 from .semismooth_newton import SemismoothNewton as SemismoothNewton
 from .sgd import SGD as SGD

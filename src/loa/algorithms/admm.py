@@ -25,21 +25,22 @@ class Split(NamedTuple):
 class ADMM(Algorithm):
     r"""The alternating direction method of multipliers for a loss f + g, with the Hessian of f at the start.
 
-    The Hessian H of the smooth part is computed once, at the start, and so is the inverse of \(H + \rho I\). A step is
+    The Hessian H of the smooth part is computed once, at the start, and so is the inverse of \(H + \rho I\). A step
+    makes a model of f at the point x = z and `sweeps` of ADMM on it, each of which replaces z and u by
 
-    \[ y = z^{(t)} - (H + \rho I)^{-1} (\nabla f(z^{(t)}) + \rho u^{(t)}), \qquad
-       \hat y = \alpha y + (1 - \alpha) z^{(t)}, \]
-    \[ z^{(t+1)} = \mathrm{prox}_{g/\rho}(\hat y + u^{(t)}), \qquad u^{(t+1)} = u^{(t)} + \hat y - z^{(t+1)}. \]
+    \[ y = x - (H + \rho I)^{-1} (\nabla f(x) + \rho (x - z + u)), \qquad \hat y = \alpha y + (1 - \alpha) z, \]
+    \[ z^+ = \mathrm{prox}_{g/\rho}(\hat y + u), \qquad u^+ = u + \hat y - z^+. \]
 
     For a quadratic f this is ADMM. For any other f it is ADMM on a quadratic model that is shifted to every new
     gradient, so the fixed points are the solutions. It converges if H is not much smaller than the Hessians on the way.
     The penalty is relative to the problem: \(\rho = e^{p} \operatorname{tr} H / d\), where h = (p, α).
 
-    A step takes one gradient and one proximal mapping; the start takes a Hessian. Memory is d².
+    A step takes one gradient, and one proximal mapping for each sweep; the start takes a Hessian. Memory is d².
 
     Arguments:
         log_penalty: p.
         relaxation: α in (0, 2).
+        sweeps: how many sweeps a step makes, 1 or more.
 
     Reference: Boyd, Parikh, Chu, Peleato and Eckstein, *Distributed optimization and statistical learning via the
     alternating direction method of multipliers*, 2011.
@@ -54,6 +55,7 @@ class ADMM(Algorithm):
 
     log_penalty: Float[Array, ""] = eqx.field(converter=parameter("log_penalty"), default=0.0)
     relaxation: Float[Array, ""] = eqx.field(converter=parameter("relaxation"), default=1.6)
+    sweeps: int = eqx.field(static=True, default=1)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Split:
         hessian = oracle.hessian(x0)
@@ -63,10 +65,13 @@ class ADMM(Algorithm):
 
     def step(self, oracle: Oracle, state: Split, key: Key[Array, ""]) -> Split:
         z, u, penalty, inverse = state
-        pull = oracle.gradient(z) + penalty * u
-        ahead = z - self.relaxation * (inverse @ pull.ravel()).reshape(z.shape) + u
-        z = oracle.prox(ahead, 1.0 / penalty)
-        return Split(z, ahead - z, penalty, inverse)
+        x, gradient = z, oracle.gradient(z)
+        for _ in range(self.sweeps):
+            pull = gradient + penalty * (x - z + u)
+            ahead = z + self.relaxation * (x - z - (inverse @ pull.ravel()).reshape(z.shape)) + u
+            z = oracle.prox(ahead, 1.0 / penalty)
+            u = ahead - z
+        return Split(z, u, penalty, inverse)
 
     def iterate(self, state: Split) -> Float[Array, ...]:
         return state.z

@@ -13,7 +13,7 @@ from scipy import special
 
 from ..problems.arguments import any_number, array_of_numbers
 from ..statistics.proportions import lower_limit, upper_limit
-from .inputs import Array, check_fraction, check_whole, finite_or_infinite
+from .inputs import Array, check_fraction, check_whole, one_per_problem
 from .rounding import plain
 
 
@@ -106,19 +106,6 @@ def quantile_bound(values: Any, level: float, delta: float) -> float:
     exceeded = special.bdtrc(np.arange(values.size), values.size, level)
     rank = int(np.searchsorted(-exceeded, -delta * (1 - 1e-10)))
     return float(values[rank]) if rank < values.size else float("inf")
-
-
-def one_per_problem(values: Any) -> Array:
-    """Values as (problem,), refusing replicates: these are not independent."""
-    values = finite_or_infinite(values)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise ValueError(
-            f"need one value per problem, got shape {values.shape}: replicates of a problem are not independent, so "
-            "take one of them, chosen without looking (values[:, 0])."
-        )
-    return values
 
 
 def _counts(successes: Any, trials: Any) -> tuple[Array, Array]:

@@ -12,6 +12,7 @@ from ..problems.arguments import any_number, as_path, check_type
 from ..storage.files import write_whole
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from .possible import check_possible
+from .recomputed import check
 from .sentences import claim_of, sentence_of
 from .verdict import Verdict, verify
 
@@ -44,6 +45,9 @@ class Certificate:
         assumptions: what it rests on and the code cannot check.
         checked: what it rests on and the code has checked.
         unit: of the functional, for the sentence.
+        about: what it speaks of, in words or fingerprints: "algorithm", "problem class", "criterion", "horizon",
+            "seed", "version". The fingerprint of the plan is in `draws`.
+        memory: hashes of the sample, by which it is recognized if it comes back as fresh.
     """
 
     functional: str
@@ -68,6 +72,8 @@ class Certificate:
     assumptions: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
     unit: str = ""
+    about: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    memory: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict, repr=False)
 
     def __post_init__(self):
         check_possible(self)
@@ -133,6 +139,31 @@ class Certificate:
         True
         """
         return verify(self, values, error_rate)
+
+    def check(self, values: Any, *, prior_values: Any = None) -> None:
+        """Compute the bound once more from the values that the certificate was made from.
+
+        A certificate that they do not give is refused with a `ValueError`: other values, another method, an edited
+        number.
+
+        Arguments:
+            values: all of them, in their order; for the target "posterior" (problem, candidate).
+            prior_values: those that improved the first bets, if there were any.
+
+        >>> from loa.certificates import certify
+        >>> values = [100.0, 300.0] * 500
+        >>> certificate = certify(values, cap=500.0)
+        >>> certificate.check(values)
+        >>> dataclasses.replace(certificate, bound=200.0).check(values)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        ValueError: the certificate says 200.0, but its values give 204.6...
+        """
+        check(self, values, prior_values)
+
+    def naming(self, about: Mapping[str, str]) -> Certificate:
+        """The same certificate, which also says what it is about."""
+        return dataclasses.replace(self, about={**self.about, **about})
 
     @property
     def checksum(self) -> str:
@@ -200,4 +231,6 @@ class Certificate:
 
 def _frozen(value: Any) -> Any:
     """With tuples in place of lists."""
+    if isinstance(value, dict):
+        return {name: _frozen(part) for name, part in value.items()}
     return tuple(_frozen(part) for part in value) if isinstance(value, list) else value

@@ -16,9 +16,8 @@ import numpy as np
 from ..problems.arguments import any_number
 from ..statistics.quantiles import quantile
 from .betting import betting_bound
-from .binomial import one_per_problem
 from .distribution import band_width
-from .inputs import Array, check_fraction, shares_of_cap
+from .inputs import Array, check_fraction, one_per_problem, shares_of_cap, up_to
 from .rounding import round_up
 
 
@@ -52,7 +51,7 @@ def beyond_threshold(values: Any, threshold: float, cap: float) -> Array:
     shares_of_cap(values, cap)
     if not 0 <= any_number("threshold", threshold) < cap:
         raise ValueError(f"threshold must lie in [0, cap) = [0, {cap:.6g}), got {threshold}.")
-    return np.minimum(np.maximum(values.astype(float) - threshold, 0.0), cap - threshold)
+    return np.minimum(np.maximum(up_to(values, cap) - threshold, 0.0), cap - threshold)
 
 
 def lower_cvar_bound(values: Any, level: float, delta: float) -> float:
@@ -97,7 +96,6 @@ def cvar_threshold(prior_values: Any, level: float, cap: float) -> float:
     89.0
     """
     check_fraction("level", level)
-    values = one_per_problem(prior_values)
-    shares_of_cap(values, cap)
+    values = up_to(prior_values, cap)
     below = values[values < cap]
     return float(min(quantile(values, level), below.max())) if below.size else 0.0

@@ -13,6 +13,7 @@ from .certificate import Certificate
 from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal
 from .goals import Mean
 from .inputs import failure_probability, warn_of_truncation
+from .misuse import check_sample
 from .rounding import number_exact
 
 
@@ -68,6 +69,7 @@ def certify(
 def _mean(goal: Mean, values: Any, confidence: float, prior_values: Any) -> Certificate:
     """The certificate of a mean, whose first bets may be improved by values on prior problems."""
     assumptions = (INDEPENDENT, HELD_OUT, BEFOREHAND) + (() if prior_values is None else (OTHER_PROBLEMS,))
+    check_sample(values, goal.cap)
     found = goal.find(values, failure_probability(confidence), prior_values)
     return goal.record(values, found, confidence, assumptions=assumptions)
 
@@ -79,7 +81,7 @@ def _of_performance(
     if isinstance(what, Goal):
         if cap is not None or unit or prior_values is not None:
             raise ValueError("a goal carries its cap and unit: leave out cap, unit and prior_values.")
-        return what.certify(_values(performance, what), confidence)
+        return what.certify(_values(performance, what), confidence).naming(performance.about)
     known = performance.caps.get(what, np.inf)
     if cap is None and not np.isfinite(known):
         raise ValueError(
@@ -87,7 +89,7 @@ def _of_performance(
             "functional with cap=…."
         )
     goal = Mean(what, float(known if cap is None else cap), unit or performance.units.get(what, ""))
-    return _mean(goal, _values(performance, goal), confidence, prior_values)
+    return _mean(goal, _values(performance, goal), confidence, prior_values).naming(performance.about)
 
 
 def _values(performance: Performance, goal: Goal) -> np.ndarray:
@@ -110,8 +112,8 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
         )
     if cap is None:
         return values
-    ended = np.isin(performance.outcome, ("solved", "exhausted"))
-    worst = ~ended | ((performance.outcome == "exhausted") & np.isinf(values))
+    ended_badly = np.isin(performance.outcome, ("diverged", "failed", "timed out"))
+    worst = ended_badly | ((performance.outcome != "solved") & np.isinf(values))
     return _diverged_at_cap(values, worst, cap)
 
 

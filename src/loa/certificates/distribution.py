@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from .binomial import one_per_problem
-from .inputs import Array, check_fraction
+from .inputs import Array, check_fraction, one_per_problem
 
 LARGEST_EXACT = 4096
 SMALLEST_EXACT = 1e-6
@@ -71,6 +70,25 @@ def tight_band(values: Any, delta: float) -> Band:
     ordered = np.sort(one_per_problem(values))
     check_fraction("delta", delta)
     return Band(ordered, _lower_quantiles(ordered.size, berk_jones_level(ordered.size, float(delta))))
+
+
+def certified_points(values: Any, delta: float, cap: float | None) -> tuple[tuple[float, float], ...]:
+    """Pairs (value, share) of the tight band: at least that share of all problems has at most that value.
+
+    Nothing is claimed at the cap, where truncated values hide what is larger.
+
+    >>> certified_points([1.0, 1.0, 2.0], 0.5, cap=2.0)[0][0]
+    1.0
+    """
+    band = tight_band(values, delta)
+    last_of_equals = np.append(band.values[1:] > band.values[:-1], True)
+    known = last_of_equals & (band.values < (np.inf if cap is None else cap))
+    return tuple(zip(band.values[known].tolist(), band.shares[known].tolist(), strict=True))
+
+
+def median_of(points: tuple[tuple[float, float], ...]) -> float:
+    """The first value that at least half of the problems are certified not to exceed; infinite if there is none."""
+    return next((value for value, share in points if share >= 0.5), float("inf"))
 
 
 def band_width(num_problems: int, delta: float) -> float:

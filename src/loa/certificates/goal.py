@@ -12,6 +12,8 @@ import numpy as np
 from ..problems.arguments import check_type, is_number, shown
 from .certificate import Certificate
 from .inputs import Array, failure_probability, fingerprint
+from .memory import remembered
+from .misuse import check_sample
 from .sentences import EXCHANGEABLE
 
 INDEPENDENT = "the problems are independent draws of the distribution that later problems come from"
@@ -20,7 +22,8 @@ BEFOREHAND = "their number, cap, level and threshold were fixed without these pr
 PRIOR_FIRST = "candidates, prior, λ (or its grid) and cap were fixed without these problems"
 ANY_TIME = "cap, level and threshold were fixed without these problems; when to stop was decided without later ones"
 NOT_TRUNCATED = "no value is truncated: a run that was stopped early counts as infinite"
-CAPPED = "a run that exceeds the cap counts as the cap"
+CAPPED = "a run that exceeds the cap counts as the cap, which was not taken from the values and has their unit"
+ALL_MASS = "the prior had all its mass on one candidate, which was chosen without these problems"
 OTHER_PROBLEMS = "the values that improve the first bets come from other problems"
 """What a certificate rests on and the code cannot check."""
 
@@ -75,6 +78,7 @@ class Goal(ABC):
                 chosen: the Dirac posterior, of divergence \(\log 1/\pi(h)\).
         """
         delta = failure_probability(confidence) * checked_mass(prior_mass)
+        check_sample(values, getattr(self, "cap", 1.0))
         return self.record(values, self.find(values, delta), confidence, draws=draws, prior_mass=prior_mass)
 
     def record(
@@ -91,6 +95,7 @@ class Goal(ABC):
         values, cap = np.asarray(values), getattr(self, "cap", None)
         occam = prior_mass is not None
         rests_on = (INDEPENDENT, PRIOR_FIRST, BEFOREHAND) if occam else assumptions
+        rests_on += (ALL_MASS,) if prior_mass == 1 else ()
         return Certificate(
             functional=self.functional,
             measure=self.measure,
@@ -107,6 +112,7 @@ class Goal(ABC):
             kl=float(-np.log(prior_mass)) if prior_mass is not None else None,
             draws=dict(draws or {}),
             data=fingerprint(values),
+            memory=remembered(values),
             assumptions=(*rests_on, *self._declared()),
             checked=self._checked(),
             unit=getattr(self, "unit", ""),

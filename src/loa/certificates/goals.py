@@ -18,16 +18,16 @@ import numpy as np
 from ..problems.arguments import any_number, array_of_numbers, positive_number
 from ..statistics.quantiles import beyond_quantile, quantile
 from .betting import betting_bound
-from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem, quantile_bound, tail_bound
+from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
 from .cvar import beyond_threshold, cvar_bound
-from .distribution import tight_band
+from .distribution import certified_points, median_of
 from .goal import Found, Goal
 from .inputs import (
     Array,
     check_fraction,
+    one_per_problem,
     per_problem,
-    shares_of_cap,
-    warn_of_truncation,
+    up_to,
 )
 from .rounding import complement, number_exact, round_up
 
@@ -114,11 +114,11 @@ these 1000.
             )
 
     def find(self, values: Any, delta: float) -> Found:
-        bound = tail_bound(_up_to(values, self.cap), self.threshold, delta)
+        bound = tail_bound(up_to(values, self.cap), self.threshold, delta)
         return Found(bound, self.shares(values).mean(), "clopper-pearson")
 
     def shares(self, values: Any) -> Array:
-        return (_up_to(values, self.cap) > self.threshold).astype(float)
+        return (up_to(values, self.cap) > self.threshold).astype(float)
 
     def from_share(self, upper: float) -> float:
         return upper
@@ -147,7 +147,7 @@ these 1000.
         _checked_cap(self.cap)
 
     def find(self, values: Any, delta: float) -> Found:
-        values = _up_to(values, self.cap)
+        values = up_to(values, self.cap)
         return Found(quantile_bound(values, self.level, delta), quantile(values, self.level), "order statistics")
 
 
@@ -210,26 +210,12 @@ at most 998 on at least 99% of new problems drawn like these 1000, all simultane
         _checked_cap(self.cap)
 
     def find(self, values: Any, delta: float) -> Found:
-        values = _up_to(values, self.cap)
-        band = tight_band(values, delta)
-        last_of_equals = np.append(band.values[1:] > band.values[:-1], True)
-        known = last_of_equals & (band.values < (np.inf if self.cap is None else np.asarray(self.cap, values.dtype)))
-        points = tuple(zip(band.values[known].tolist(), band.shares[known].tolist(), strict=True))
-        median = next((value for value, share in points if share >= 0.5), float("inf"))
-        return Found(median, quantile(values, 0.5), "berk-jones", points)
+        values = up_to(values, self.cap)
+        points = certified_points(values, delta, self.cap)
+        return Found(median_of(points), quantile(values, 0.5), "berk-jones", points)
 
 
 def _checked_cap(cap: float | None) -> None:
     """Refuse what is neither a cap nor the declaration that there is none."""
     if cap is not None:
         positive_number("cap", cap)
-
-
-def _up_to(values: Any, cap: float | None) -> Array:
-    """One value per problem, none above the cap if there is one."""
-    values = one_per_problem(values)
-    if cap is None:
-        warn_of_truncation(values, cap)
-    else:
-        shares_of_cap(values, cap)
-    return values

@@ -105,6 +105,33 @@ def shares_of_cap(values: Any, cap: float) -> Array:
     return np.minimum(values.astype(float) / cap, 1.0)
 
 
+def up_to(values: Any, cap: float | None) -> Array:
+    """One value per problem, none above the cap if there is one; a cap in single precision becomes the cap.
+
+    >>> up_to(np.float32([0.5, 0.9]), cap=0.9)
+    array([0.5, 0.9])
+    """
+    values = one_per_problem(values)
+    if cap is None:
+        warn_of_truncation(values, cap)
+        return values
+    shares_of_cap(values, cap)
+    return np.where(values >= np.asarray(cap, values.dtype), cap, values.astype(float))
+
+
+def one_per_problem(values: Any) -> Array:
+    """Values as (problem,), refusing replicates: these are not independent."""
+    values = finite_or_infinite(values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(
+            f"need one value per problem, got shape {values.shape}: replicates of a problem are not independent, so "
+            "take one of them, chosen without looking (values[:, 0])."
+        )
+    return values
+
+
 def finite_or_infinite(values: Any) -> Array:
     """As a floating-point array that is not empty and has no NaN."""
     values = array_of_numbers("values", values)

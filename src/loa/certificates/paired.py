@@ -15,8 +15,8 @@ from scipy import special
 
 from .anytime import DEFAULT_GRID, anytime_bounds, log_target
 from .betting import betting_bound, log_wealth, shuffled
-from .binomial import clopper_pearson_lower, one_per_problem
-from .inputs import Array, check_fraction, per_problem
+from .binomial import clopper_pearson_lower
+from .inputs import Array, check_fraction, one_per_problem, per_problem
 from .rounding import round_up
 
 STEPS_PER_DOUBLING = 1024

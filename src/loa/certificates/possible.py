@@ -72,6 +72,14 @@ def _check_parts(certificate: Certificate) -> None:
     draws = certificate.draws
     texts = isinstance(draws, Mapping) and all(isinstance(each, str) for pair in draws.items() for each in pair)
     _require(texts, "draws", "fingerprints by role", certificate)
+    about = certificate.about
+    texts = isinstance(about, Mapping) and all(isinstance(each, str) for pair in about.items() for each in pair)
+    _require(texts, "about", "texts by name", certificate)
+    memory = certificate.memory
+    hashes = isinstance(memory, Mapping) and all(
+        isinstance(each, tuple) and all(isinstance(one, str) for one in each) for each in memory.values()
+    )
+    _require(hashes, "memory", "hashes by name", certificate)
     for name in ("assumptions", "checked"):
         lines = getattr(certificate, name)
         texts = isinstance(lines, tuple) and all(isinstance(line, str) for line in lines)

@@ -10,16 +10,22 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import special
 
+from ..algorithms.weights import as_distribution
 from ..problems.arguments import array_of_numbers, positive_number
 from .certificate import Certificate
-from .goal import CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
+from .goal import ALL_MASS, CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
 from .inputs import check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .lambda_grid import best_on_grid
+from .memory import remembered
+from .misuse import check_lambda, check_prior
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
 Lambda = float | tuple[float, ...]
 """One λ, fixed beforehand, or a grid of them that is paid for."""
+
+
+BEFOREHAND = "fixed beforehand"
 
 
 class PosteriorFound(NamedTuple):
@@ -54,6 +60,7 @@ class PosteriorGoal(ABC):
             draws: fingerprints of the draws by role, for the record.
         """
         kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
+        assumptions = (INDEPENDENT, PRIOR_FIRST) + (ALL_MASS,) * check_prior(as_distribution(prior, name="prior"))
         found = self.find(values, posterior, kl, delta)
         cap, is_mean = float(getattr(self, "cap", 1.0)), self.measure == "mean"
         shares = per_candidate(values, cap)
@@ -75,7 +82,8 @@ class PosteriorGoal(ABC):
             posterior=tuple(float(weight) for weight in weights),
             draws=dict(draws or {}),
             data=fingerprint(values),
-            assumptions=(INDEPENDENT, PRIOR_FIRST, CAPPED) if is_mean else (INDEPENDENT, PRIOR_FIRST),
+            memory=remembered(values),
+            assumptions=(*assumptions, CAPPED) if is_mean else assumptions,
             checked=(COMPLETE, WITHIN_CAP if is_mean else INDICATORS, FINITE_KL),
             unit=getattr(self, "unit", ""),
         )
@@ -93,7 +101,7 @@ class PosteriorMean(PosteriorGoal):
 
     cap: float
     lam: Lambda
-    lam_origin: str = "fixed beforehand"
+    lam_origin: str = BEFOREHAND
     unit: str = ""
 
     def __post_init__(self):
@@ -106,6 +114,8 @@ class PosteriorMean(PosteriorGoal):
             choice = product_bound_on_grid(values, posterior, kl, self.lam, delta, self.cap)
             return PosteriorFound(choice.bound, "product", choice.lam, paid_for(self.lam))
         bound = product_bound(values, posterior, kl, self.lam, delta, self.cap)
+        if self.lam_origin == BEFOREHAND:
+            check_lambda(float(self.lam), values, posterior, kl, delta, self.cap)
         return PosteriorFound(bound, "product", float(self.lam), self.lam_origin)
 
 

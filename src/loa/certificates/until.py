@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,9 +12,10 @@ from ..problems.arguments import any_number, array_of_numbers, check_type, shown
 from ..problems.problem_class import whole_number
 from .anytime import DEFAULT_GRID, log_products, mean_from_products
 from .certificate import Certificate
-from .draws import Draw, OverlapError, check_disjoint
+from .draws import BY_CHANCE, Draw, OverlapError, check_disjoint, log_probability
 from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal, with_compared_draws
 from .inputs import check_positive, failure_probability
+from .misuse import check_sample
 
 
 class AnytimeCertificate:
@@ -29,8 +31,8 @@ class AnytimeCertificate:
 
     >>> from loa.certificates import Mean
     >>> growing = AnytimeCertificate(Mean("stopping_time", cap=500.0))
-    >>> for _ in range(5):
-    ...     growing.add(np.tile([100.0, 300.0], 50))
+    >>> for batch in np.random.default_rng(0).permuted(np.tile([100.0, 300.0], (5, 50)), axis=1):
+    ...     growing.add(batch)
     >>> print(growing)
     500 problems: 200 on the sample, 214 certified
     >>> print(growing.certificate())
@@ -57,7 +59,9 @@ class AnytimeCertificate:
             finite: as in `Draw`.
         """
         values = array_of_numbers("values", values)
+        check_sample(values, getattr(self.goal, "cap", 1.0))
         shares = self.goal.shares(values)
+        self._refuse_twice(values)
         if problems is not None:
             self._take_in(Draw.of(problems, "held-out", finite=finite), len(shares))
         self._values.append(values)
@@ -102,6 +106,13 @@ class AnytimeCertificate:
 
     def __str__(self) -> str:
         return f"{self.n} problems: {self.empirical:.4g} on the sample, {self.bound:.4g} certified"
+
+    def _refuse_twice(self, values: np.ndarray) -> None:
+        """Refuse a batch that was added before, if it is not one that comes again by chance."""
+        row = np.asarray(values, float).reshape(len(values), -1)
+        again = any(np.array_equal(row, before.reshape(len(before), -1)) for before in self._values)
+        if again and log_probability([each.tobytes() for each in row]) < math.log(BY_CHANCE):
+            raise OverlapError("these values were added before: every batch must come from new problems.")
 
     def _take_in(self, draw: Draw, count: int) -> None:
         if len(draw) != count:

@@ -9,10 +9,11 @@ import numpy as np
 from ..problems.arguments import array_of_numbers
 from ..statistics.quantiles import beyond_quantile, quantile
 from .betting import betting_bound, lower_betting_bound
-from .binomial import clopper_pearson_lower, clopper_pearson_upper, one_per_problem
+from .binomial import clopper_pearson_lower, clopper_pearson_upper
 from .cvar import lower_cvar_bound
 from .distribution import tight_band
-from .inputs import Array, check_fraction, fingerprint
+from .inputs import Array, check_fraction, fingerprint, one_per_problem
+from .memory import recognized
 from .rounding import number_down, number_up, percent_exact
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
     values = array_of_numbers("values", values)
     if certificate.data and fingerprint(values) == certificate.data:
         raise ValueError("these are the values that the certificate was made from: verify it on fresh problems.")
+    if (known := recognized(certificate.memory, values)) is not None:
+        raise ValueError(f"these are {known} as in the sample of the certificate: verify it on fresh problems.")
     if certificate.posterior is not None and values.ndim == 2:
         if values.shape[1] != len(certificate.posterior):
             raise ValueError(

@@ -11,8 +11,9 @@ import jax
 import numpy as np
 
 from ..problems.oracle import Calls
+from ..trajectory import job as trajectory
 
-OUTCOMES = ("solved", "exhausted", "diverged", "late")
+OUTCOMES = (*trajectory.OUTCOMES, "late")
 """How solving a problem can end; "late" is for solvers with a deadline."""
 
 

@@ -5,6 +5,8 @@ All ranges that are searched are relative to what sample problems show: their cu
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -14,6 +16,7 @@ from ..algorithms import (
     LBFGS,
     SGD,
     Adam,
+    AndersonProximalGradient,
     HeavyBall,
     LevenbergMarquardt,
     Newton,
@@ -30,9 +33,11 @@ from ..architectures.proximal_newton import factor_of
 from ..learning import first_step
 from ..learning.race import Family, Race
 from ..learning.tuning import Interval
+from ..problems.programs import QuadraticPrograms
 from ..problems.role import Role
 from ..storage.plain_json import encoded
 from .experiment import Lesson
+from .program_families import for_programs
 from .recipes import tuned
 from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
 
@@ -48,6 +53,9 @@ LARGEST_FACTORED = 1000
 LARGEST_NEWTON = 300
 """Coordinates up to which linear equations with all of them are solved in every step."""
 
+SWEEPS = 4
+"""How many sweeps of a splitting method make a step: each costs less than a gradient and the checks between steps."""
+
 SHARED = 0.5
 """The spread of the Hessians of a class up to which their average may stand for each of them."""
 
@@ -57,6 +65,8 @@ def learn(lesson: Lesson) -> Algorithm:
     experiment, problem_class = lesson.experiment, lesson.experiment.problem_class
     if problem_class.has("stochastic_loss"):
         families = _stochastic(lesson)
+    elif isinstance(problem_class, QuadraticPrograms):
+        families = for_programs(lesson, problem_class)
     elif problem_class.has("prox"):
         families = _proximal(lesson)
     else:
@@ -118,24 +128,25 @@ def _quasi_newton(sample: Sample) -> Family:
 def _proximal(lesson: Lesson) -> list[Family]:
     """Splitting and semismooth Newton methods, in the curvature of the problem or of the class."""
     sample = Sample(lesson, FISTA(restart=True))
-    families = []
+    families = [Family("Anderson acceleration", "tuned", AndersonProximalGradient, ANDERSON)]
     if sample.dimension <= LARGEST_FACTORED:
-        families.append(Family("ADMM", "tuned", ADMM, {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}))
-    space = {"log_damping": (-14.0, -1.0), "log_shrink": (-3.0, 0.0), "log_progress": (-0.7, 0.7)}
+        space = {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}
+        families.append(Family("ADMM", "tuned", partial(ADMM, sweeps=SWEEPS), space))
+    newton = partial(SemismoothNewton, separable=sample.dimension <= LARGEST_NEWTON and sample.separable)
     if sample.dimension <= LARGEST_NEWTON:
-        families.append(Family("semismooth Newton", "tuned", _frozen, space))
+        families.append(Family("semismooth Newton", "tuned", partial(newton, frozen=True), SEMISMOOTH))
     if sample.dimension <= LARGEST_HESSIAN and not sample.quadratic:
-        families.append(Family("semismooth Newton, new Hessians", "tuned", SemismoothNewton, space))
+        families.append(Family("semismooth Newton, new Hessians", "tuned", newton, SEMISMOOTH))
     if sample.spread <= SHARED:
         families.append(_splitting(sample))
         needed = 2 * sample.dimension + 2
-        if sample.dimension <= LARGEST_DENSE // 2 and lesson.at_most(needed) == needed:
+        if sample.dimension <= LARGEST_DENSE // 2 and sample.separable and lesson.at_most(needed) == needed:
             families.append(_proximal_newton(lesson, sample))
     return families
 
 
-def _frozen(**numbers: float) -> SemismoothNewton:
-    return SemismoothNewton(**numbers, frozen=True)  # pyright: ignore[reportArgumentType]
+ANDERSON = {"log_step": (0.0, 0.65), "log_progress": (0.0, 2.5), "log_regularization": (-25.0, -5.0)}
+SEMISMOOTH = {"log_damping": (-14.0, 1.0), "log_shrink": (-3.0, 0.0), "log_progress": (-0.7, 0.7)}
 
 
 def _splitting(sample: Sample) -> Family:
@@ -143,7 +154,7 @@ def _splitting(sample: Sample) -> Family:
     mean = float(jnp.log(jnp.mean(curvature.spectrum) + 1e-30))
 
     def make(penalty: float, **numbers: float) -> LearnedSplitting:
-        return LearnedSplitting(curvature, log_penalty=mean + penalty, **numbers)  # pyright: ignore[reportArgumentType]
+        return LearnedSplitting(curvature, log_penalty=mean + penalty, sweeps=SWEEPS, **numbers)  # pyright: ignore
 
     space = {"penalty": (-7.0, 4.0), "log_scale": (-0.5, 1.5), "relaxation": (1.0, 1.95)}
     start = {"log_scale": 0.0, "relaxation": 1.6}

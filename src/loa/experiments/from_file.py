@@ -20,13 +20,15 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..algorithms import FISTA, LBFGS, ConjugateGradient, ProximalGradient
+from ..algorithms import FISTA, LBFGS, PDHG, ConjugateGradient, ProgramADMM, ProximalGradient
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
 from ..problems.given import FromInstances, of_log
 from ..problems.instances import Instances
 from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.programs import QuadraticPrograms, residuals_below
+from ..problems.programs import residual as program_residual
 from ..problems.waiting import waiting_for
 from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
@@ -103,8 +105,8 @@ def experiment_for(
     """An experiment on a problem class, with defaults for all that is not given.
 
     They depend on what the class knows: L-BFGS and CG are the baselines for smooth problems, FISTA where there is a
-    `prox`, Adam where there is a `stochastic_loss`. What is deployed wins a race in which these take part, with methods
-    that are tuned and learned for the class.
+    `prox`, Adam where there is a `stochastic_loss`, ADMM and PDHG for quadratic programs. What is deployed wins a race
+    in which these take part, with methods that are tuned and learned for the class.
 
     Arguments:
         name: of the experiment, and of its directory.
@@ -139,10 +141,13 @@ def experiment_for(
             f"{type(problem_class).__name__}.stochastic_loss has no criterion that fits all: define one in the file, "
             "such as `criterion = loa.loss_below(0.1)`."
         )
-    residual = gaps.prox_residual if proximal else gaps.gradient_norm
+    programs = isinstance(problem_class, QuadraticPrograms)
+    residual = program_residual if programs else gaps.prox_residual if proximal else gaps.gradient_norm
     gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
     if stochastic:
         known, tuned = {}, {"Adam": families.tuned_adam}
+    elif programs:
+        known, tuned, criterion = {"ADMM": ProgramADMM(), "PDHG": PDHG()}, {}, criterion or residuals_below(1e-4, 1e-4)
     elif proximal:
         known = {"FISTA with restart": FISTA(restart=True), "FISTA": FISTA(restart=False), "ISTA": ProximalGradient()}
         tuned = {}

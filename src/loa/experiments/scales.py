@@ -89,6 +89,12 @@ class Sample:
         return bool(np.allclose(here, there, rtol=1e-6, atol=1e-9 * np.abs(here).max()))
 
     @cached_property
+    def separable(self) -> bool:
+        """Whether the proximal mapping seems to act on each coordinate alone: its derivative is diagonal."""
+        slopes = np.asarray(_slopes(self.vectors, self.problems, self._signs))
+        return not np.any(slopes * (1.0 - np.eye(self.dimension)))
+
+    @cached_property
     def spread(self) -> float:
         """How much the Hessians at the start differ between problems, relative to their average; 0 if not at all."""
         same = jnp.broadcast_to(self._signs[0], self._signs.shape)
@@ -119,6 +125,19 @@ def _products(
         return problem_class.hessian_product(x, direction.astype(x.dtype), problem)
 
     return jax.vmap(one)(problems, directions)
+
+
+@eqx.filter_jit
+def _slopes(problem_class: ProblemClass, problems: Any, directions: Array) -> Float[Array, "some d d"]:
+    """The derivatives of the proximal mappings of a few problems, at points away from the start."""
+
+    def one(problem: Any, direction: Array) -> Array:
+        start = problem_class.start(problem, jax.random.key(0))
+        point = start + direction.astype(start.dtype) * jnp.arange(1, start.size + 1) / start.size
+        return jax.jacobian(lambda v: problem_class.prox(v, 1.0 / problem_class.smoothness(problem), problem))(point)
+
+    few = jax.tree.map(lambda leaf: leaf[:4], problems)
+    return jax.vmap(one)(few, directions[:4])
 
 
 @eqx.filter_jit

@@ -14,6 +14,9 @@ from .logistic_regression import LogisticRegression as LogisticRegression
 from .network_training import NetworkTraining as NetworkTraining
 from .network_training import StochasticNetworkTraining as StochasticNetworkTraining
 from .problem_class import ProblemClass as ProblemClass
+from .programs import PrimalDual as PrimalDual
+from .programs import Program as Program
+from .programs import QuadraticPrograms as QuadraticPrograms
 from .quadratics import Quadratics as Quadratics
 from .rosenbrock import Rosenbrock as Rosenbrock
 from .running_example import OutlierMixture as OutlierMixture

@@ -139,6 +139,20 @@ class Oracle:
         point, directional = jax.linearize(lambda v: self.problem_class.prox(v, step_size, self.problem), x)
         return point, jax.vmap(directional, out_axes=1)(jnp.eye(x.size, dtype=x.dtype))
 
+    def program(self) -> Any:
+        """The arrays P, q, A, l, u of a quadratic program, counted as one gradient and one proximal mapping.
+
+        A step makes a few products with the matrices, and one projection.
+        """
+        self._count("gradient")
+        self._count("prox")
+        if not hasattr(self.problem_class, "arrays"):
+            name = type(self.problem_class).__name__
+            raise TypeError(
+                f"{name} must be a class of quadratic programs, derived from loa.problems.QuadraticPrograms."
+            )
+        return self.problem_class.arrays(self.problem)  # pyright: ignore[reportAttributeAccessIssue]
+
     def smoothness(self) -> Scalar:
         """The smoothness constant L of the problem. It depends on the problem alone and is not counted."""
         return self.problem_class.smoothness(self.problem)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Float, Key, Scalar
 from . import (
     coincidences,
     linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+    wrong_compiler,  # noqa: F401 (warns of a version of JAX that computes wrong results)
 )
 from .arguments import shown
 from .waiting import waiting_for

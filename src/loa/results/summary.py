@@ -217,6 +217,10 @@ class RunSummary:
     claims: tuple[Mapping[str, Any], ...] = ()
     log: Mapping[str, Any] = field(default_factory=dict)
     plan: str = ""
+    look: int = 1
+    """Which look at this problem class it is, by the ledger of the directory."""
+    earlier_seeds: tuple[int, ...] = ()
+    """The seeds of the looks before."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -230,6 +234,18 @@ class RunSummary:
         """The title of the experiment, or its name, with a capital letter."""
         title = self.title or self.experiment
         return title[:1].upper() + title[1:]
+
+    def looks(self) -> str:
+        """Which look at the problem class this is, and what that means for the certificates."""
+        if self.look == 1:
+            return "look 1 at this problem class in this directory"
+        seeds = ", ".join(map(str, self.earlier_seeds))
+        same = " These very problems were seen before." * (self.seed in self.earlier_seeds)
+        return (
+            f"look {self.look} at this problem class in this directory; earlier looks had the seed"
+            f"{'s' * (self.look > 2)} {seeds}.{same} The confidence stated is that of one look: whoever picks the best "
+            f"of {self.look} looks has less."
+        )
 
     def has(self, functional: str) -> bool:
         """Whether a functional was measured."""
@@ -289,6 +305,7 @@ class RunSummary:
             "more_tests": {name: AlgorithmSummary.from_json(each) for name, each in content["more_tests"].items()},
             "notes": tuple(content["notes"]),
             "claims": tuple(content["claims"]),
+            "earlier_seeds": tuple(content.get("earlier_seeds", ())),
         }
         return cls(**content)
 

@@ -68,7 +68,7 @@ def caps_of(experiment: Experiment) -> dict[str, float]:
 def parts_of(functionals: tuple[Functional, ...]) -> dict[str, float]:
     """Proportions in which the certificates share the failure probability, by their names."""
     parts = {words(each): LARGER_PARTS.get(each.name, 1.0) for each in functionals}
-    parts |= {"success": 1.0, "95 % quantile": 1.0, "distribution": 1.0}
+    parts |= {"success": 1.0, "95% quantile": 1.0, "distribution": 1.0}
     parts |= {f"posterior {words(each)}": LARGER_PARTS[each.name] for each in functionals if each.name in OF_POSTERIOR}
     return parts | {"posterior success": 1.0}
 
@@ -100,7 +100,7 @@ def plan_for(
     functionals, caps = certified(experiment), caps_of(experiment)
     goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name]) for each in functionals} | {
         "success": Probability("solved"),
-        "95 % quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
+        "95% quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
         "distribution": Distribution(STOPPING, caps[STOPPING]),
     }
     posterior_goals = {

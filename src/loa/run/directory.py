@@ -18,11 +18,14 @@ from ..problems.waiting import waiting_for
 from ..results.run_results import SUMMARY, read_data, write_data
 from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole
+from ..storage.ledger import FILE as LEDGER
+from ..storage.ledger import Ledger
 from ..storage.manifest import Manifest
 from ..storage.public_classes import classes_of
 from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from .durations import Durations
 from .identity import differences
+from .looks import Book
 
 if TYPE_CHECKING:
     import xarray
@@ -64,11 +67,15 @@ class RunDirectory:
         """
         self.path.mkdir(parents=True, exist_ok=True)
         with claimed(self.path / LOCK, self.path):
-            self._begin(identity, {*files, ORDER, PLAN, STAGES}, resume, overwrite)
+            resumed = self._begin(identity, {*files, ORDER, PLAN, STAGES}, resume, overwrite)
+            self.book = Book(Ledger(self.path / LEDGER), identity)
+            self.book.begin(resumed=resumed)
             yield
 
-    def _begin(self, identity: dict[str, Any], files: set[str], resume: bool, overwrite: bool) -> None:
+    def _begin(self, identity: dict[str, Any], files: set[str], resume: bool, overwrite: bool) -> bool:
+        """Make room for the run; whether it is one that was interrupted. The ledger stays whatever happens."""
         self.manifest.check(files)
+        resumed = not overwrite and (self.path / ORDER).exists()
         if overwrite:
             self.manifest.remove(self.manifest.names)
         elif (self.path / SUMMARY).exists():
@@ -80,6 +87,7 @@ class RunDirectory:
         self.manifest.announce(files)
         self.stages.mkdir(exist_ok=True)
         write_json(self.path / ORDER, identity)
+        return resumed
 
     def kept(
         self,
@@ -142,6 +150,7 @@ class RunDirectory:
                 f"{path} is not the plan that this run had fixed, so its certificates would not be valid: restore the "
                 "file, or add --overwrite to start again."
             )
+        self.book.plan(plan)
 
     def finish(self, later: Iterable[str] = ()) -> None:
         """Remove what served only to resume the run, which is complete, and the names of what was not written.

@@ -13,7 +13,7 @@ from jaxtyping import Array, Key
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates import Draw, Plan
+from ..certificates import Certificate, Draw, Plan
 from ..experiments.experiment import Experiment, Learn, Lesson
 from ..learning import mode
 from ..learning.cost import STEPS, Cost
@@ -22,6 +22,7 @@ from ..presentation.report import REPORT, write_report
 from ..problems.role import Role, own_key
 from ..results.choice import Choice
 from ..results.run_results import CERTIFICATES, PERFORMANCE, PICTURES, SUMMARY, Results
+from ..storage.checkpoint import fingerprint
 from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from ..trajectory.evaluation import evaluate
 from .certification import caps_of, certified, plan_for, with_truncated
@@ -140,17 +141,28 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
         of_mode = with_truncated({name: table[:, index] for name, table in tables.items()}, prior.reach)
         of_deployed = plan.certify(of_mode, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
     together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
+    together = {name: _naming(each, deployed, prior.stack, place) for name, each in together.items()}
+    place.book.bounds(together)
     references = plan.references(tables, *weights, posterior_draw)
+    references = tuple(_naming(each, deployed, prior.stack, place) for each in references)
     certificates = Certified(together, references, len(prior.stack))
 
     # Test: the deployed algorithm and the baselines, on problems that nothing else has seen.
     algorithms = {LEARNED: deployed, **classical}
+    place.book.draw(Role.test.text, experiment.sizes[Role.test.text])
     examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
-    notes = () if experiment.recipe.log is None else out_of_reach(plan)
     results = summarize(
-        order, deployed, certificates, examined, place.seconds, choice, plan=plan.fingerprint, notes=notes
+        order,
+        deployed,
+        certificates,
+        examined,
+        place.seconds,
+        choice,
+        plan=plan.fingerprint,
+        looks=place.book.looks(),
+        notes=() if experiment.recipe.log is None else out_of_reach(plan),
     )
     origin = dict(results.summary.provenance)
     save(directory / f"algorithm{SUFFIX}", deployed, origin)
@@ -231,7 +243,15 @@ def _measured(
         )
         return {**performance.values, "solved": performance.outcome == "solved"}
 
-    return place.arrays(stage, measure), _draw_of(order, problems, role)
+    draw = _draw_of(order, problems, role)
+    place.book.draw(role.text, len(draw), draw)
+    return place.arrays(stage, measure), draw
+
+
+def _naming(certificate: Certificate, deployed: Algorithm, candidates: Stack, place: RunDirectory) -> Certificate:
+    """The certificate with what it is about: the setting, and the algorithm or the candidates that it speaks of."""
+    subject = deployed if certificate.target == "deployed" else candidates
+    return certificate.naming({**place.book.about, "algorithm": fingerprint(type(subject).__name__, subject)})
 
 
 def _draw_of(order: Order, problems: Any, role: Role) -> Draw:

@@ -23,6 +23,7 @@ from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED
 from .examination import STATISTICS, Examined
 from .identity import of_file
+from .looks import FIRST, Looks
 from .over_log import log_summary
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def summarize(
     choice: Choice,
     *,
     plan: str = "",
+    looks: Looks = FIRST,
     notes: tuple[str, ...] = (),
 ) -> Results:
     """The results of a run, from what was certified and examined.
@@ -59,6 +61,7 @@ def summarize(
         seconds: how long each stage took.
         choice: what was chosen to be deployed, and against what.
         plan: the fingerprint of the plan that was fixed before posterior and held-out problems were drawn.
+        looks: which look at the problem class this is, by the ledger.
         notes: what a reader of the certificates must know, besides what the experiment says.
     """
     experiment, log = order.experiment, order.experiment.recipe.log
@@ -93,6 +96,8 @@ def summarize(
         notes=(*experiment.presentation.notes, *notes),
         log={} if log is None or examined.over_log is None else log_summary(log, examined.over_log),
         plan=plan,
+        look=looks.number,
+        earlier_seeds=looks.earlier_seeds,
         seconds=_seconds(seconds),
         provenance=provenance(order),
     )

@@ -17,6 +17,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.warning import warn
+from ..storage.checkpoint import fingerprint
 from ..storage.resuming import Evaluations, as_evaluations
 from .checks import check_arguments, uses_loss_gap
 from .devices import Device, run_job
@@ -50,6 +51,8 @@ class Performance:
     seconds: float = 0.0
     caps: dict[str, float] = dataclasses.field(default_factory=dict)
     units: dict[str, str] = dataclasses.field(default_factory=dict)
+    about: dict[str, str] = dataclasses.field(default_factory=dict)
+    """What certificates say that they are about."""
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
@@ -58,10 +61,15 @@ class Performance:
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
-        words = OUTCOMES if np.isin(self.outcome, OUTCOMES).all() else np.unique(self.outcome).tolist()
-        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in words)
+        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in self._words)
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
+
+    @property
+    def _words(self) -> list[str]:
+        if not np.isin(self.outcome, OUTCOMES).all():  # of a solver that loa.measure has run
+            return np.unique(self.outcome).tolist()
+        return [*OUTCOMES[:3], *(word for word in OUTCOMES[3:] if (self.outcome == word).any())]
 
     def of_candidates(self, chosen: Any) -> Performance:
         """The performance of some candidates of a stack, without weights.
@@ -169,7 +177,14 @@ def evaluate(
     _warn_of_nan(job, values)
     caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}
-    return Performance(values, outcome, int(horizon), None if stack is None else stack.weights, seconds, caps, units)
+    subject, weights = algorithm if stack is None else stack, None if stack is None else stack.weights
+    about = {
+        "algorithm": fingerprint(type(subject).__name__, subject),
+        "problem class": type(problem_class).__name__,
+        "criterion": str(criterion),
+        "horizon": str(int(horizon)),
+    }
+    return Performance(values, outcome, int(horizon), weights, seconds, caps, units, about)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:

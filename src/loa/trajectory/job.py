@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Key, Scalar, UInt32
+from jaxtyping import Array, Bool, Int, Int8, Key, Scalar, UInt32
 
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
@@ -17,7 +17,7 @@ from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
 from ..storage.checkpoint import fingerprint, recognizable
-from .functionals import End, Functional
+from .functionals import End, Functional, Record
 from .walk import Moment, Walk, trajectory_key
 
 
@@ -35,6 +35,7 @@ class Slot(eqx.Module):
     time: Int[Array, ""]
     stopping_time: Int[Array, ""]
     finite: Bool[Array, ""]
+    impossible: Int8[Array, ""]
     active: Bool[Array, ""]
 
     @property
@@ -42,8 +43,9 @@ class Slot(eqx.Module):
         return Moment(self.time, self.state, self.calls)
 
 
-OUTCOMES = ("solved", "exhausted", "diverged")
-"""How a trajectory can end: the criterion is met, the horizon is reached, or the loss is no longer finite."""
+OUTCOMES = ("solved", "exhausted", "diverged", "infeasible", "unbounded")
+"""How a trajectory can end: the criterion is met, the horizon is reached, loss or point are no longer numbers, or a
+quadratic program is found to have no feasible point, or no finite minimum."""
 
 
 class Outcome(NamedTuple):
@@ -51,12 +53,14 @@ class Outcome(NamedTuple):
 
     solved: Any
     diverged: Any
+    impossible: Any
     values: tuple[Any, ...]
 
     @property
     def words(self) -> np.ndarray:
         """How each trajectory ended, in a word."""
-        return np.select([self.solved, self.diverged], [OUTCOMES[0], OUTCOMES[2]], OUTCOMES[1])
+        found = [self.solved, self.diverged, self.impossible == 1, self.impossible == 2]
+        return np.select(found, [OUTCOMES[0], *OUTCOMES[2:]], OUTCOMES[1])
 
 
 class Job(eqx.Module):
@@ -122,6 +126,7 @@ class Job(eqx.Module):
             time=moment.time,
             stopping_time=jnp.asarray(-1, jnp.int32),
             finite=jnp.asarray(True),
+            impossible=jnp.zeros((), jnp.int8),
             active=item < self.size,
         )
 
@@ -147,6 +152,8 @@ class Job(eqx.Module):
 
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
         after = walk.step(slot.moment, key, record=record, running=slot.active & goes_on)
+        impossible = self._impossible(walk, record, after)
+        goes_on &= impossible == 0
         looked = (folds, stopping_time, finite)
         folds, stopping_time, finite = where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
         return dataclasses.replace(
@@ -157,8 +164,20 @@ class Job(eqx.Module):
             time=slot.time + (slot.active & goes_on),
             stopping_time=stopping_time,
             finite=finite,
+            impossible=jnp.where(slot.active, impossible, slot.impossible),
             active=slot.active & goes_on,
         )
+
+    def _impossible(self, walk: Walk, record: Record, after: Moment) -> Int8[Array, ""]:
+        """0, or the number of the reason for which a problem is now known to have no solution."""
+        problem_class: Any = self.problem_class
+        if not hasattr(problem_class, "impossible"):
+            return jnp.zeros((), jnp.int8)
+        ahead = walk.look(after)
+        move = gaps.difference(ahead.iterate, record.iterate)
+        slopes = [each.problem_class.gradient(each.iterate, each.problem) for each in (ahead, record)]
+        slope = gaps.difference(*slopes)
+        return problem_class.impossible(move, slope, record.problem)
 
     def _walk(self, algorithm: Algorithm, problem: Any, smoothness: Scalar | None) -> Walk:
         walk = Walk(algorithm, self.problem_class, problem)
@@ -166,9 +185,11 @@ class Job(eqx.Module):
 
     def outcome(self, slot: Slot) -> Outcome:
         """What a trajectory that has ended amounts to."""
-        end = End(slot.time, slot.stopping_time >= 0, slot.finite, slot.stopping_time, self.horizon)
+        solved = slot.stopping_time >= 0
+        end = End(slot.time, solved, slot.finite, slot.stopping_time, self.horizon, slot.impossible)
         results = zip(self.functionals, slot.folds, strict=True)
-        return Outcome(end.solved, end.diverged, tuple(functional.result(fold, end) for functional, fold in results))
+        values = tuple(functional.result(fold, end) for functional, fold in results)
+        return Outcome(end.solved, end.diverged, end.impossible, values)
 
     def algorithm_of(self, slot: Slot) -> Algorithm:
         return _together(slot.algorithm, self.common, self.algorithms)

@@ -153,7 +153,7 @@ def _optimal_step_claims(setting: Experiment, num_problems: int = 2000, num_step
 
 
 def _outlier_claims(key: Key[Array, ""], num_problems: int = 100_000) -> list[Claim]:
-    """One step with α = 1/m solves 99 % of the outlier mixture; with the worst-case step far fewer."""
+    """One step with α = 1/m solves 99% of the outlier mixture; with the worst-case step far fewer."""
     mixture = OutlierMixture()
     draw_key, run_key = jax.random.split(key)
     problems = mixture.draw(draw_key, num_problems)

@@ -72,6 +72,7 @@ def _facts(entry: CertificateSummary, certificate: Certificate, results: Results
     ]
     facts += [(name, shown(value)) for name, value, shown in optional if value is not None]
     facts += [("how λ was chosen", certificate.lam_origin)] if certificate.lam_origin else []
+    facts += list(certificate.about.items())
     facts += [(f"draw of {role} problems", name) for role, name in certificate.draws.items()]
     return [(term, text) for term, text in facts if text != NONE]
 

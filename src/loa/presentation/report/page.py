@@ -97,6 +97,7 @@ def _what_was_run(results: Results) -> Markup:
         ("solved when", tag("code", summary.criterion)),
         ("at most", f"{number(summary.t_max)} iterations"),
         ("measured on", f"{number(summary.sizes['test'])} test problems that were used for nothing else"),
+        ("look", summary.looks()),
         ("candidates", f"{number(summary.candidates)} in the prior's support" if summary.candidates else ""),
     ]
     notes = items(summary.notes, class_="notes") if summary.notes else ""

@@ -42,6 +42,8 @@ class End(NamedTuple):
     finite: Bool[Array, ""]
     stopping_time: Int[Array, ""]
     horizon: int
+    impossible: Any = 0
+    """1 if the problem was found to be infeasible, 2 if it was found to be unbounded, otherwise 0."""
 
     @property
     def diverged(self) -> Bool[Array, ""]:

@@ -1,0 +1,106 @@
+"""Slips that can be seen in the numbers: what is certainly wrong is refused, what looks wrong gets a warning.
+
+What cannot be seen is an assumption of the certificate, in words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..problems.warning import warn
+from .inputs import Array
+from .product import choose_lambda
+from .rounding import number_exact
+
+BY_CHANCE = 1e-9
+FEWEST = 20
+"""A smaller sample arouses no suspicion."""
+TINY = 1e-4
+"""Values that are all below this share of the cap may have another unit."""
+
+
+def check_sample(values: Any, cap: float | None) -> None:
+    """Refuse numbers that wrapped around or are flattened replicates, and warn of a cap that does not fit.
+
+    >>> check_sample(np.arange(100, dtype=np.uint8), cap=500.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: values have the type uint8, in which no number exceeds 255, but the cap is 500: larger ones have \
+wrapped around; compute them in a larger type.
+    """
+    values = np.asarray(values)
+    if values.dtype.kind in "iu":
+        _check_width(values.dtype, cap)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.dtype == bool or values.size < FEWEST or np.isnan(values.astype(float)).any():
+        return
+    if values.ndim == 1:
+        _check_flattened(values)
+    if cap is not None:
+        _warn_of_cap(values.ravel(), cap)
+
+
+def check_prior(prior: Array) -> bool:
+    """Whether the whole prior lies on one of several candidates, as if it had been chosen before; with a warning."""
+    one_hot = len(prior) > 1 and float(np.max(prior)) == 1.0
+    if one_hot:
+        warn(
+            f"the prior has all its mass on one of {len(prior)} candidates: if this one was chosen on these problems, "
+            "the certificate is false; give every candidate its share beforehand."
+        )
+    return one_hot
+
+
+def check_lambda(lam: float, values: Any, posterior: Any, kl: float, delta: float, cap: float) -> None:
+    """Warn of a λ that is said to be fixed beforehand and is the best for these very values."""
+    count = len(values)
+    for weights in (posterior, None):
+        if np.isclose(choose_lambda(values, kl, count, delta, cap, weights), lam, rtol=1e-9, atol=0.0):
+            warn(
+                f"λ = {number_exact(lam)} is said to be fixed beforehand, but it is the best one for these very "
+                "values: choose it on prior problems, or declare a grid, which is paid for."
+            )
+            return
+
+
+def _check_width(dtype: np.dtype, cap: float | None) -> None:
+    largest = np.iinfo(dtype).max
+    if (cap is None and dtype.itemsize == 1) or (cap is not None and cap > largest):
+        declared = "no cap is declared" if cap is None else f"the cap is {number_exact(cap)}"
+        raise ValueError(
+            f"values have the type {dtype}, in which no number exceeds {largest}, but {declared}: larger ones have "
+            "wrapped around; compute them in a larger type."
+        )
+
+
+def _check_flattened(values: Array) -> None:
+    """Refuse values of which each comes several times in a row, as flattened replicates of a problem do."""
+    changes = np.flatnonzero(np.diff(values.astype(float)) != 0) + 1
+    if not len(changes):
+        return
+    repeated = int(np.gcd.reduce(np.append(changes, len(values))))
+    shares = np.unique(values, return_counts=True)[1] / len(values)
+    chance = float((shares**2).sum()) ** (len(values) - len(values) // max(repeated, 1))
+    if repeated > 1 and chance < BY_CHANCE:
+        raise ValueError(
+            f"every value comes {repeated} times in a row: replicates of a problem are not independent; give them as "
+            f"(problem, replicate), values.reshape(-1, {repeated})."
+        )
+
+
+def _warn_of_cap(values: Array, cap: float) -> None:
+    largest, at_cap = float(values.max()), int((values == values.max()).sum())
+    round_cap = float(f"{cap:.2g}") == cap
+    if largest == cap and at_cap == 1 and not round_cap:
+        warn(
+            f"the cap {number_exact(cap)} is the largest of these values: if it was taken from them, the certificate "
+            "is false; declare one beforehand, such as the horizon."
+        )
+    if 0 < largest < TINY * cap:
+        warn(
+            f"all values are below a ten-thousandth of the cap {number_exact(cap)}: if they have another unit than the "
+            "cap, the certificate is false."
+        )
