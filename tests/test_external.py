@@ -73,6 +73,7 @@ def test_what_a_solver_reports_and_its_parameters():
     performance = loa.measure(loa.External(doubled).at(factor=3.0), [1.0, 2.0], timeout=9.0, replicates=2)
     assert performance["iterations"].tolist() == [[3.0, 3.0], [6.0, 6.0]]
     assert set(performance.values) == {"seconds", "cpu_seconds", "iterations"}
+    assert loa.certify(performance, "seconds").about["algorithm"] == "doubled, factor=3.0"
     assert performance.to_xarray()["seconds"].dims == ("problem", "replicate")
 
 

@@ -64,6 +64,11 @@ class External:
             return getattr(self.solve, "__name__", type(self.solve).__name__)
         return Path(_words(self.solve)[0]).name
 
+    @property
+    def words(self) -> str:
+        """The solver with its parameters, for certificates."""
+        return ", ".join([self.name, *(f"{name}={value}" for name, value in self.parameters.items())])
+
     def reference(self) -> dict[str, Any]:
         """Where a process of its own finds the function: a file, a module, or the function itself, pickled."""
         if not callable(self.solve):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -79,7 +80,8 @@ def measure(
             ]
             runs = [run for each in sent for run in each.result()]
     _warn_of_failures(runs, replicates)
-    return _performance(runs, (len(every), replicates), timeout)
+    performance = _performance(runs, (len(every), replicates), timeout)
+    return dataclasses.replace(performance, about={"algorithm": solver.words, "time limit": f"{timeout:g} s"})
 
 
 def _listed(instances: Any) -> list[Any]:
