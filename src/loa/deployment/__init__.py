@@ -11,3 +11,5 @@ from .solver import Solver as Solver
 from .to_optax import to_optax as to_optax
 from .to_scipy import scipy_method as scipy_method
 from .to_torch import torch_optimizer as torch_optimizer
+from .watch import Alarm as Alarm
+from .watch import Watch as Watch

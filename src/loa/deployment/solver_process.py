@@ -9,11 +9,11 @@ standard input ends, the child that is running is killed.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import importlib.util
 import io
 import os
 import pickle
+import pkgutil
 import resource
 import select
 import signal
@@ -47,9 +47,7 @@ def found(reference: dict[str, Any]) -> Any:
     if reference.get("pickled") is not None:
         return pickle.loads(reference["pickled"])
     name, file = reference["module"], reference["file"]
-    if file is None:
-        module = importlib.import_module(name)
-    else:
+    if file is not None:
         sys.path.insert(0, os.path.dirname(file))
         spec = importlib.util.spec_from_file_location(name, file)
         assert spec is not None
@@ -57,10 +55,7 @@ def found(reference: dict[str, Any]) -> Any:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
-    value: Any = module
-    for part in reference["qualname"].split("."):
-        value = getattr(value, part)
-    return value
+    return pkgutil.resolve_name(f"{name}:{reference['qualname']}")
 
 
 def run(function: Any, task: dict[str, Any], answers: int, output: io.FileIO) -> None:

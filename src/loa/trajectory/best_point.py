@@ -105,7 +105,7 @@ def _inside(problem_class: ProblemClass, x: Any, problem: Any, loss: Scalar) -> 
     """A point and its loss or, if that is infinite, the point where the prox moves it with a tiny step size."""
 
     def moved() -> tuple[Any, Scalar]:
-        near = problem_class.prox(x, float(jnp.finfo(dtype_of(x)).eps), problem)
+        near = problem_class.prox(x, jnp.asarray(jnp.finfo(dtype_of(x)).eps), problem)
         return near, jnp.asarray(problem_class.loss(near, problem), loss.dtype)
 
     return jax.lax.cond(jnp.isposinf(loss), moved, lambda: (x, loss))
@@ -116,7 +116,7 @@ def _admissible(record: Record) -> Bool[Array, ""]:
     problem_class, x = record.problem_class, record.iterate
     if not problem_class.has("prox"):
         return jnp.asarray(True)
-    tiny = float(jnp.finfo(dtype_of(x)).eps)
+    tiny = jnp.asarray(jnp.finfo(dtype_of(x)).eps)
     moved = gaps.norm(gaps.difference(problem_class.prox(x, tiny, record.problem), x))
     return moved <= tiny**0.5 * (1.0 + gaps.norm(x))
 
