@@ -98,9 +98,9 @@ def test_a_proximal_residual_is_counted_every_fourth_step():
     problem, guarded = LASSO.sample(jax.random.key(1)), loa.safeguard(loa.ProximalGradient(), loa.FISTA())
     oracle = Oracle(LASSO, problem)
     state = guarded.init(oracle, LASSO.start(problem, KEY))
-    for _ in range(8):
+    for _ in range(9):
         state = guarded.step(oracle, state, KEY)
-    assert (int(oracle.calls.gradient), int(oracle.calls.prox)) == (8, 8 + 2)
+    assert (int(oracle.calls.gradient), int(oracle.calls.prox)) == (9, 9 + 2)
 
 
 @pytest.mark.parametrize("patience", [3, 10])

@@ -75,8 +75,9 @@ class Safeguarded(Algorithm):
     r"""A learned algorithm under a guard: once it stops making progress, a fallback continues from its best point.
 
     Let r(x) be the norm of the gradient or, for a loss with a non-smooth part, of the proximal residual. An iterate is
-    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), for smooth losses at a loss not above that of the start, or if
-    \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ* are the smallest values at earlier looks. The learned
+    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), or if \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ*
+    are the smallest values so far. If the loss is smooth, or r is computed for the first time, the loss of the
+    milestone must not be above that of the start. The start is the first milestone. The learned
     algorithm is in control, and its iterates are exactly what they would be without a guard, as long as
 
     1. the last milestone is at most max(`patience`, t/4) steps ago, and
@@ -170,7 +171,11 @@ class Safeguarded(Algorithm):
         first_slope = jnp.where(first, slope, guard.first_slope)
         residual, seen = self._residual(oracle, state, gradient, slope, heard)
         prox = oracle.problem_class.has("prox")
-        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & (prox | (value <= first_value))
+        compared = jnp.isfinite(guard.best.residual) | jnp.isposinf(
+            value
+        )  # if not, this is the first look at a residual
+        level = (value <= first_value) | (prox & compared)
+        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & level
         least = guard.best.value
         lower = seen & (value < jnp.where(jnp.isinf(least), least, least - (1 - SHRINKS) * jnp.abs(least)))
         reached = guard.trusted & (first | flatter | lower)
@@ -199,6 +204,7 @@ class Safeguarded(Algorithm):
             return none, seen | due
         if not prox and heard.gradient:
             return slope, seen
+        due &= state.guard.time > 0  # the start is a milestone without a look
         asked = Remembered(oracle.problem_class, state.x, oracle.problem, slope, gradient)
         oracle.calls = calls._replace(
             prox=calls.prox + (due & prox), gradient=calls.gradient + (due & (not heard.gradient))
