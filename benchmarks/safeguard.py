@@ -105,9 +105,12 @@ def examined(name: str, count: int) -> None:
         within = with_guard[solved["f"]] <= 1.1 * other[solved["f"]] + 1
         share = f"{within.mean():.1%}" if within.size else "–"
         mean = with_guard[solved["f"]].mean() / other[solved["f"]].mean() if within.size else float("nan")
-        print(f"| {name} | {change} | {alone.mean():.4g}, {solved['a'].mean():.0%} | {with_guard.mean():.4g}, "
-              f"{solved['g'].mean():.0%} | {other.mean():.4g}, {solved['f'].mean():.0%} | {lost} | {mean:.3f} | {share} | "
-              f"{g['oracle_calls'].mean() / a['oracle_calls'].mean():.3f} |", flush=True)  # fmt: skip
+        numbers = [
+            name, change, *(f"{steps.mean():.4g}, {solved[key].mean():.0%}"
+                            for key, steps in zip("agf", (alone, with_guard, other), strict=True)),
+            str(lost), f"{mean:.3f}", share, f"{g['oracle_calls'].mean() / a['oracle_calls'].mean():.3f}",
+        ]  # fmt: skip
+        print(f"| {' | '.join(numbers)} |", flush=True)
     calm = loa.safeguard(learned, fallback, patience=10**6)  # nothing goes wrong, on problems of all kinds
     timed = {
         key: lambda each=each: run(each, experiment.problem_class, experiment.horizon).seconds
@@ -124,8 +127,8 @@ def main() -> None:
     parser.add_argument("experiments", nargs="*", default=list(FALLBACKS))
     parser.add_argument("--problems", type=int, default=100)
     options = parser.parse_args()
-    print("| experiment | change | learned: steps, solved | guarded | fallback | lost | guarded / fallback | within 110% "
-          "| calls |\n|---|---|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
+    titles = ["experiment", "change", "learned: steps, solved", "guarded", "fallback", "lost", "guarded / fallback"]
+    print(f"| {' | '.join(titles)} | within 110% | calls |\n|---|---|{'---:|' * 7}")
     for name in options.experiments or list(FALLBACKS):
         examined(name, options.problems)
 
