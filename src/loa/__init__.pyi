@@ -28,6 +28,8 @@ from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
+from .deployment.external import External as External
+from .deployment.measure import measure as measure
 from .deployment.rollout import rollout as rollout
 from .deployment.solution import Solution as Solution
 from .deployment.solution import Solutions as Solutions

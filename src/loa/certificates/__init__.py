@@ -1,6 +1,8 @@
 """Certificates: what holds on unseen problems, with a stated confidence (section 5 of the paper, and beyond)."""
 
 from .anytime import anytime_bounds as anytime_bounds
+from .anytime_ranks import anytime_points as anytime_points
+from .anytime_ranks import anytime_quantile_bound as anytime_quantile_bound
 from .betting import betting_bound as betting_bound
 from .betting import lower_betting_bound as lower_betting_bound
 from .binomial import clopper_pearson_lower as clopper_pearson_lower
@@ -23,6 +25,7 @@ from .distribution import tight_band as tight_band
 from .draws import Draw as Draw
 from .draws import OverlapError as OverlapError
 from .draws import check_disjoint as check_disjoint
+from .from_table import certify_table as certify_table
 from .goal import Goal as Goal
 from .goals import CVaR as CVaR
 from .goals import Distribution as Distribution

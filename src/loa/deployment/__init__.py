@@ -1,6 +1,8 @@
 """Deployment: algorithms at work, as solvers and as optimizers of SciPy, PyTorch and optax."""
 
 from .export import load_exported as load_exported
+from .external import External as External
+from .measure import measure as measure
 from .rollout import rollout as rollout
 from .solution import Solution as Solution
 from .solution import Solutions as Solutions
