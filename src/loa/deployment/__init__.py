@@ -1,6 +1,7 @@
 """Deployment: algorithms at work, as solvers and as optimizers of SciPy, PyTorch and optax."""
 
 from .export import load_exported as load_exported
+from .program_solvers import solve_with as solve_with
 from .rollout import rollout as rollout
 from .solution import Solution as Solution
 from .solution import Solutions as Solutions
