@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from loa.results.names import COSTS
-from loa.results.quantities import rivals
+from loa.results.quantities import price, rivals
 from loa.results.summary import AlgorithmSummary, RunSummary
 
 ROOT = Path(__file__).parent.parent
@@ -35,7 +35,8 @@ HEAD = """# A gallery of families
 
 Written by `benchmarks/gallery.py` from runs of `loa run examples/FAMILY.py --preset quick --minimize OBJECTIVE`, one
 for every family and objective, on {cores} cores. All numbers are means over test problems that nothing else has seen;
-an unsolved problem counts as the horizon. Each cost is compared with the classical method that is best in that cost:
+an unsolved problem counts as the horizon, and ratios of calls and times are per solved problem. Each cost is compared
+with the classical method that is best in that cost:
 **1.5 ×** means that this method needs 1.5 times as much as the deployed algorithm. Percentages after a number say how
 many problems were solved, where these are not all. Times per problem are those of a batch divided by its size."""
 
@@ -87,7 +88,7 @@ def outcome(directory: Path) -> RunSummary | str:
 
 def ratio(summary: RunSummary, cost: str) -> float:
     """How many times as much the classical method needs that is best in this cost."""
-    best, own = summary.baselines[rivals(summary, cost)[0]].average(cost), summary.learned.average(cost)
+    best, own = price(summary.baselines[rivals(summary, cost)[0]], cost), price(summary.learned, cost)
     return best / own if own > 0 else math.nan
 
 

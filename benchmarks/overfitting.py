@@ -1,6 +1,6 @@
 """Performance against generalization: the paper's network for network training, learned from few problems and many.
 
-Each is trained, and chosen, on the problems it has seen. On others it is certified twice: as it is, on held-out
+Each is trained, and chosen, on the problems it has seen. On others it is certified twice: alone, on held-out
 problems; and as a posterior on a support around it, which the seen problems give a prior.
 
     python overfitting.py > results/overfitting.json

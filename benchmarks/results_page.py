@@ -43,7 +43,8 @@ seed was used more than once, read the confidence of its certificates as that of
 
 All were made with the keys of roles before version 0.2, and the weights that ship with loa were learned at seed 0. The
 next publication is one run of each, `loa run NAME --preset paper --seed 20261118`, with the sizes of the presets at the
-commit that it names, whatever comes out. That seed had not been used when this was written.
+commit that it names, whatever comes out. That seed had not been used when this was written. From now
+on, runs keep a [ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
 """
 
 

@@ -351,7 +351,7 @@ def test_lbfgs_takes_as_many_steps_as_that_of_scipy(problem_class):
 
 
 @pytest.mark.parametrize("kind", [loa.LBFGS, loa.ConjugateGradient])
-def test_line_search_goes_on_when_losses_are_equal_up_to_rounding(kind):
+def test_line_search_continues_when_losses_are_equal_up_to_rounding(kind):
     """The loss of 1e6 hides changes below 1e-10 in float64; gradients do not."""
     problem_class = loa.FromFunctions(
         lambda key: jax.random.uniform(key, (6,), minval=0.1, maxval=2.0),

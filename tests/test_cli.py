@@ -265,7 +265,7 @@ def own(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_says_how_to_go_on_and_does(own):
+def test_an_interrupted_run_says_how_to_resume_and_does(own):
     place, error, again, resumed = own
     assert "loa: interrupted; `loa run bowls.py --resume` continues from here." in error
     assert again.returncode == 1

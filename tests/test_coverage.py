@@ -486,7 +486,7 @@ def test_the_product_bound_stays_tight(regime, largest):
 @pytest.mark.parametrize(("count", "delta"), [(2, DELTA), (50, DELTA), (50, 0.5), (250, 1e-3), (1000, 1e-5)])
 def test_the_level_of_berk_and_jones_is_no_larger_than_needed(count, delta):
     level = distribution.berk_jones_level(count, delta)
-    crossing = 1 - distribution.never_below(distribution._lower_quantiles(count, level))
+    crossing = 1 - distribution.never_below(*distribution._boundaries(count, level), count)
     assert delta * 0.999 < crossing <= delta
 
 

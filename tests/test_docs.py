@@ -11,7 +11,8 @@ import loa
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
+SOURCES = sorted(path for room in ("src", "examples", "benchmarks") for path in (ROOT / room).rglob("*.py"))
+PROSE = [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
 
 
 @pytest.mark.slow
@@ -36,7 +37,7 @@ PHRASES = r"\b(anew|so many|so much|shared out|go on|goes on|looked at|at once|a
 """Phrases that a native reader stumbles over."""
 
 
-@pytest.mark.parametrize("path", [*PAGES, *SOURCES], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("path", [*PROSE, *SOURCES], ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_phrase_that_a_native_reader_stumbles_over(path):
     lines = enumerate(path.read_text().splitlines(), start=1)
     assert not [f"{number}: {line.strip()}" for number, line in lines if re.search(PHRASES, line, flags=re.IGNORECASE)]

@@ -124,7 +124,7 @@ def test_a_callback_of_either_kind_can_end_the_search():
     assert seen[-1] == found.fun
 
 
-def test_searches_that_cannot_go_on_say_so(capsys):
+def test_searches_that_cannot_continue_say_so(capsys):
     def cliff(x):
         return np.where(x[0] < 0, np.nan, x[0])
 
@@ -283,7 +283,7 @@ def test_adam_is_that_of_torch(dtype, torch):
     assert ours[0].dtype == getattr(torch, dtype)
 
 
-def test_torch_goes_on_from_a_saved_state(torch):
+def test_torch_continues_from_a_saved_state(torch):
     parameters = torch_point(torch)
     optimizer = loa.torch_optimizer(loa.LBFGS())(parameters)
     for _ in range(5):
@@ -302,7 +302,7 @@ def test_torch_goes_on_from_a_saved_state(torch):
     np.testing.assert_allclose(torch_numbers(torch, again), path(loa.LBFGS(), 10)[-1], rtol=1e-6)
 
 
-def test_torch_begins_anew_where_parameters_were_changed(torch):
+def test_torch_starts_over_where_parameters_were_changed(torch):
     parameters = torch_point(torch)
     optimizer = loa.torch_optimizer(loa.HeavyBall(1e-3, 0.9))(parameters)
     for _ in range(3):
@@ -341,7 +341,7 @@ def test_coarse_parameters_are_no_new_start(torch):
     np.testing.assert_allclose(coarse.item(), 1 - 0.1 - 0.15 - 0.175, rtol=0.01)
 
 
-def test_torch_goes_on_where_nothing_is_a_number(torch):
+def test_torch_continues_where_nothing_is_a_number(torch):
     parameter = torch.nn.Parameter(torch.full((2,), np.nan))
     optimizer = loa.torch_optimizer(loa.Adam(0.1))([parameter])
     for _ in range(2):

@@ -40,6 +40,14 @@ def test_lambda_that_was_chosen_on_the_values_is_noticed():
     c.certify_posterior(TABLE, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=(chosen, 0.9))
 
 
+def test_the_largest_lambda_that_can_be_chosen_is_no_sign_of_misuse():
+    """For values far below the cap it is the best on any sample."""
+    prior, posterior = 1e-3 * TABLE[:100], 1e-3 * TABLE[100:]
+    chosen = c.choose_lambda(prior, 0.4, 100, 0.05, 500.0)
+    assert chosen > 0.999999
+    c.certify_posterior(posterior, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=chosen)
+
+
 def test_a_prior_on_the_winner_is_noticed():
     with pytest.warns(UserWarning, match="all its mass on one of 2 candidates"):
         certificate = c.certify_posterior(TABLE, [0.0, 1.0], [0.0, 1.0], cap=500.0, lam=0.25)

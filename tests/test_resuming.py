@@ -78,7 +78,7 @@ def never(widths):
 
 
 @pytest.mark.parametrize("algorithm", [CANDIDATES, KeyKeeper()], ids=["stack", "keys"])
-def test_an_evaluation_goes_on_to_the_same_bits(algorithm, often, monkeypatch, tmp_path):
+def test_an_evaluation_resumes_to_the_same_bits(algorithm, often, monkeypatch, tmp_path):
     options = OPTIONS | dict(width=32)
     whole = loa.evaluate(algorithm, BOWLS, PROBLEMS, **options)
     late = [lambda widths: widths[-1] < 32] if algorithm is CANDIDATES else []
@@ -131,7 +131,7 @@ print(times.sum(), (times[:, 0] * np.arange(len(times))).sum(), sum(found))
 """
 
 
-def test_a_process_that_is_killed_goes_on_on_all_its_devices(tmp_path):
+def test_a_process_that_is_killed_resumes_on_all_its_devices(tmp_path):
     def run(directory, how):
         command = [sys.executable, "-c", ON_TWO_DEVICES, str(tmp_path / directory), how]
         return subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
@@ -334,7 +334,7 @@ def test_only_checkpoints_are_removed_from_a_directory_of_evaluations(tmp_path):
     assert not tmp_path.exists()
 
 
-def test_a_search_that_is_killed_goes_on(often, monkeypatch, tmp_path):
+def test_a_search_that_is_killed_resumes(often, monkeypatch, tmp_path):
     def search(**options):
         space = {"step_size": (0.01, 0.2)}
         options |= {name: value for name, value in OPTIONS.items() if name != "functionals"}

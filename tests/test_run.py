@@ -18,7 +18,7 @@ from loa.results.run_results import Results
 from loa.run import Order, carry_out, script
 from loa.run.certification import certified, parts_of, plan_for, posterior_share
 from loa.run.directory import ChangedPlanError, OccupiedError
-from loa.run.prior import WeightedPrior, shipped_prior
+from loa.run.prior import WeightedPrior, lambda_of_success, shipped_prior
 from loa.storage.saved_algorithms import SUFFIX
 
 SIZES = {"prior": 30, "posterior": 60, "validation": 10, "held-out": 200, "test": 40}
@@ -252,7 +252,9 @@ def test_the_documented_functions_give_the_prior_and_posterior_of_a_run(finished
     again = prior_on(prior.stack, values("prior")["stopping_time"], cap=100.0, **options)
     np.testing.assert_allclose(again.stack.weights, prior.weights, rtol=1e-12)
     contraction = lambda_on(again.stack, values("prior")["contraction_factor"], cap=1.0, **options)
-    assert prior.lam == {"stopping_time": again.lam, "contraction_factor": contraction}
+    failed = values("prior").outcome != "solved"
+    success = lambda_of_success(failed, prior.weights, SIZES["posterior"], certified(small()))
+    assert prior.lam == {"stopping_time": again.lam, "contraction_factor": contraction, "solved": success}
     posterior = posterior_on(again, values("posterior")["stopping_time"], cap=100.0)
     certificate = results.certificates["posterior stopping time"]
     assert certificate.lam == again.lam

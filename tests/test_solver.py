@@ -363,3 +363,30 @@ def test_solutions_in_files(named, tmp_path, suffix):
     assert list(rows["calls.gradient"]) == found.calls.gradient.tolist()
     with pytest.raises(ValueError, match="are written to files with the suffix"):
         found.save(tmp_path / "solutions.csv")
+
+
+class Fenced(loa.ProblemClass):
+    """The same with a set that the loss knows of: it is infinite outside, where the start is."""
+
+    constraint = loa.sets.Box(-0.5, 0.5)
+    sample, smooth, smoothness, start = Boxed.sample, Boxed.smooth, Boxed.smoothness, Boxed.start
+
+
+class Beside(loa.FISTA):
+    """FISTA whose iterates are outside of every set, by rounding."""
+
+    def iterate(self, state):
+        return super().iterate(state) * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("horizon", [300, 3])
+def test_a_point_beside_the_set_is_moved_into_it(boxes, horizon):
+    found = loa.solve(Beside(restart=True), Fenced(), boxes, criterion=BOX, horizon=horizon, key=KEY)
+    assert (found.outcome == "solved").all() == (horizon == 300)
+    assert np.isfinite(found.loss).all()
+    assert np.abs(found.x).max() <= 0.5
+    problem = at(boxes, 0)
+    one = loa.Solver(Beside(restart=True), Fenced(), criterion=BOX, horizon=horizon)(problem)
+    assert one.outcome == found.outcome[0]
+    np.testing.assert_allclose(one.x, found.x[0], atol=1e-6)
+    assert one.loss == pytest.approx(0.5 * np.sum((problem["matrix"] @ one.x - problem["target"]) ** 2))

@@ -58,7 +58,7 @@ def killed_after(monkeypatch, saves):
 
 
 @pytest.mark.parametrize("learn", [imitated, trained])
-def test_learning_that_is_killed_between_checks_goes_on_to_the_same_bits(learn, often, monkeypatch, tmp_path):
+def test_learning_that_is_killed_between_checks_resumes_to_the_same_bits(learn, often, monkeypatch, tmp_path):
     whole, path = learn(), tmp_path / "a.checkpoint"
     for saves in (1, 3, 2):
         with monkeypatch.context() as patch:
@@ -88,7 +88,7 @@ def test_finished_imitation_is_not_done_again(often, monkeypatch, tmp_path):
     assert glances == []
 
 
-def test_training_goes_on_after_imitation_that_is_read_from_its_file(often, monkeypatch, tmp_path):
+def test_training_continues_after_imitation_that_is_read_from_its_file(often, monkeypatch, tmp_path):
     monkeypatch.setattr(resuming, "SHORT", 0.0)
     found = [
         loa.train(
@@ -152,7 +152,7 @@ training.train_experiment(lesson, "loa", path, Console())
 """
 
 
-def test_training_that_is_killed_while_it_imitates_goes_on(tmp_path):
+def test_training_that_is_killed_while_it_imitates_resumes(tmp_path):
     """A real process and a real signal."""
 
     def go(name, how):

@@ -28,6 +28,8 @@ from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
+from .deployment.external import External as External
+from .deployment.measure import measure as measure
 from .deployment.rollout import rollout as rollout
 from .deployment.solution import Solution as Solution
 from .deployment.solution import Solutions as Solutions
@@ -36,10 +38,12 @@ from .deployment.solver import Solver as Solver
 from .deployment.to_optax import to_optax as to_optax
 from .deployment.to_scipy import scipy_method as scipy_method
 from .deployment.to_torch import torch_optimizer as torch_optimizer
+from .deployment.watch import Watch as Watch
 from .learning import imitate as imitate
 from .learning import train as train
 from .learning.tuning import tune as tune
 from .learning.tuning_by_gradient import tune_by_gradient as tune_by_gradient
+from .presentation.report.watched import watch_page as watch_page
 from .problems import gaps as gaps
 from .problems import sets as sets
 from .problems.criterion import Criterion as Criterion

@@ -16,9 +16,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from .algorithms.algorithm import Algorithm
     from .experiments.experiment import Experiment
-    from .results.run_results import Results
     from .run import Order
 
 app = typer.Typer(
@@ -89,13 +87,14 @@ def run(
 
 
 def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: Console) -> None:
+    from .results.table import tell
     from .run import carry_out
     from .storage.saved_algorithms import shipped
 
     if order.pretrained and order.weights not in shipped():
         _fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
     results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
-    _tell(results, console)
+    tell(results, console)
     afterwards = order.experiment.presentation.afterwards
     if afterwards is not None:
         try:
@@ -120,6 +119,27 @@ def solve(
 
         counts = deployed(directory, file).solve_file(instances, out)
     typer.echo(f"Wrote {out}: {', '.join(f'{count} {outcome}' for outcome, count in counts.items() if count)}.")
+
+
+@app.command()
+def certify(
+    table: Annotated[Path, typer.Argument(help="A .csv or .parquet table with one row per problem.")],
+    column: Annotated[str, typer.Option(help="The column with the numbers.")],
+    cap: Annotated[float | None, typer.Option(help="Largest possible value, such as the time limit.")] = None,
+    quantile: Annotated[float | None, typer.Option(help="Certify this quantile as well, such as 0.99.")] = None,
+    confidence: Annotated[float, typer.Option(help="With which all that is said holds together.")] = 0.95,
+    out: Annotated[Path | None, typer.Option(help="Directory for the certificates as JSON files.")] = None,
+) -> None:
+    """Certify numbers that were measured anywhere, such as the running times of a solver."""
+    with _one_sentence():
+        from .certificates.from_table import certify_table
+
+        for found in certify_table(table, column, cap=cap, quantile=quantile, confidence=confidence):
+            typer.echo(found.sentence())
+            if out is not None:
+                with _writing_to(out):
+                    out.mkdir(parents=True, exist_ok=True)
+                    found.save(out / f"{found.functional}-{found.measure}.json")
 
 
 @app.command()
@@ -202,7 +222,9 @@ def compare(
 
 
 def _compare(setting: Experiment, names: list[str], problems: int, horizon: int, seed: int) -> None:
-    known = _algorithms(setting)
+    from .experiments.shipped import comparable
+
+    known = comparable(setting)
     names = names or [name for name in known if name == "learned" or name in setting.baselines]
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -265,16 +287,6 @@ def _check_way(setting: Experiment, how: str) -> None:
         _fail(f"{setting.name} has no recipe {how!r}; available: {', '.join(ways) or 'none'}.")
 
 
-def _algorithms(setting: Experiment) -> dict[str, Algorithm]:
-    """What can be compared: the learned algorithms that ship with loa, "learned" being ours, and the baselines."""
-    from .storage.saved_algorithms import load, shipped
-
-    names = {"learned": setting.name} | {
-        f"{setting.name}-{how}": f"{setting.name}-{how}" for how in setting.recipe.learned
-    }
-    return {name: load(file) for name, file in names.items() if file in shipped()} | dict(setting.baselines)
-
-
 def _set_devices(experiment: str) -> None:
     """Let JAX see every core as a device, where that helps."""
     from .experiments import DIVIDED
@@ -289,19 +301,6 @@ def _command() -> str:
     """What was typed, to be typed again."""
     words = [word for word in sys.argv[1:] if word not in ("--resume", "--overwrite")]
     return " ".join(["loa", *map(shlex.quote, words)])
-
-
-def _tell(results: Results, console: Console) -> None:
-    """The results in a few lines: the table, and what is certified."""
-    from .results.table import show, table
-
-    summary = results.summary
-    show(console, table(f"{summary.sizes['test']} unseen problems", summary.algorithms, summary.functionals))
-    if summary.choice.sentence():
-        console.print(summary.choice.sentence(), markup=False)
-    console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")
-    for certificate in results.certificates.values():
-        console.print(f"- {certificate.claim()}", markup=False)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Algorithms with something to learn: those of the paper's five experiments, and better ones."""
 
 from .coordinate_network import CoordinateNetwork as CoordinateNetwork
+from .cosines import CosineCurvature as CosineCurvature
 from .curvature import Curvature as Curvature
 from .curvature import DenseCurvature as DenseCurvature
 from .curvature import DiagonalCurvature as DiagonalCurvature

@@ -190,7 +190,7 @@ class Safeguarded(Algorithm):
     def _residual(
         self, oracle: Oracle, state: GuardedState, gradient: Any, slope: Scalar, heard: Ear
     ) -> tuple[Scalar, Bool[Array, ""]]:
-        """The residual, infinite where it is not looked at, and whether the loss is looked at; both counted."""
+        """The residual, infinite where it is not due, and whether the loss may be used; both are counted."""
         prox, calls, none = oracle.problem_class.has("prox"), oracle.calls, jnp.full_like(slope, jnp.inf)
         every = EVERY * (IN_NOISE if _is_noisy(oracle) else 1)
         due, seen = state.guard.trusted & (state.guard.time % every == 0), jnp.asarray(heard.value)

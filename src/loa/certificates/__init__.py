@@ -23,6 +23,7 @@ from .distribution import tight_band as tight_band
 from .draws import Draw as Draw
 from .draws import OverlapError as OverlapError
 from .draws import check_disjoint as check_disjoint
+from .from_table import certify_table as certify_table
 from .goal import Goal as Goal
 from .goals import CVaR as CVaR
 from .goals import Distribution as Distribution

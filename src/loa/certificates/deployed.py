@@ -112,7 +112,8 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
         )
     if cap is None:
         return values
-    worst = (performance.outcome == "diverged") | ((performance.outcome != "solved") & np.isinf(values))
+    ended_badly = np.isin(performance.outcome, ("diverged", "failed", "timed out"))
+    worst = ended_badly | ((performance.outcome != "solved") & np.isinf(values))
     return _diverged_at_cap(values, worst, cap)
 
 

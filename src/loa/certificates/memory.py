@@ -22,7 +22,7 @@ MOST = 64
 BY_CHANCE = 1e-6
 """The largest probability with which an independent sample is taken for a known one."""
 FEWEST_SHARED = 5
-"""So many values with many digits have to be the same, if it is by them that a sample is recognized."""
+"""The number of equal values with many digits by which a sample is recognized, at least."""
 GRAIN = 2.0**20
 """A multiple of one over this has few digits."""
 

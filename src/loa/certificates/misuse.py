@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from ..problems.warning import warn
 from .inputs import Array
-from .product import choose_lambda
+from .product import LARGEST_LOG_ODDS, choose_lambda
 from .rounding import number_exact
 
 BY_CHANCE = 1e-9
@@ -55,7 +56,12 @@ def check_prior(prior: Array) -> bool:
 
 
 def check_lambda(lam: float, values: Any, posterior: Any, kl: float, delta: float, cap: float) -> None:
-    """Warn of a λ that is said to be fixed beforehand and is the best for these very values."""
+    """Warn of a λ that is said to be fixed beforehand and is the best for these very values.
+
+    An end of the range is the best for many samples, so that it says nothing.
+    """
+    if np.isclose(abs(special.logit(lam)), LARGEST_LOG_ODDS):
+        return
     count = len(values)
     for weights in (posterior, None):
         if np.isclose(choose_lambda(values, kl, count, delta, cap, weights), lam, rtol=1e-9, atol=0.0):

@@ -28,6 +28,9 @@ from .inputs import Array, check_fraction, check_kl, one_per_candidate, per_cand
 from .lambda_grid import Choice, best_on_grid
 from .rounding import round_up
 
+LARGEST_LOG_ODDS = 14.0
+"""λ is chosen from a range whose ends have these log odds."""
+
 
 def product_bound(values: Any, posterior: Any, kl: float, lam: float, delta: float, cap: float) -> float:
     """The bound on the mean over unseen problems and over the posterior.
@@ -166,9 +169,9 @@ def choose_lambda(values: Any, kl: float, num_problems: int, delta: float, cap: 
         lam = special.expit(log_odds)
         return _bound(_mean_logarithm(shares, weights, lam), kl, num_problems, lam, delta, np.inf)
 
-    best, reach = 0.0, 14.0
+    best, reach = 0.0, LARGEST_LOG_ODDS
     for _ in range(4):
-        candidates = np.clip(np.linspace(best - reach, best + reach, 17), -14.0, 14.0)
+        candidates = np.clip(np.linspace(best - reach, best + reach, 17), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
         best, reach = min(candidates, key=bound), reach / 8
     return float(special.expit(best))
 

@@ -2,6 +2,8 @@
 
 from .export import load_exported as load_exported
 from .program_solvers import solve_with as solve_with
+from .external import External as External
+from .measure import measure as measure
 from .rollout import rollout as rollout
 from .solution import Solution as Solution
 from .solution import Solutions as Solutions
@@ -10,3 +12,5 @@ from .solver import Solver as Solver
 from .to_optax import to_optax as to_optax
 from .to_scipy import scipy_method as scipy_method
 from .to_torch import torch_optimizer as torch_optimizer
+from .watch import Alarm as Alarm
+from .watch import Watch as Watch

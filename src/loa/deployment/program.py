@@ -18,7 +18,7 @@ from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
 from ..problems.waiting import waiting_for
-from ..trajectory.best_point import Answer, BestPoint
+from ..trajectory.best_point import Answer, BestPoint, settled
 from ..trajectory.checks import check_job, warn_of_precision
 from ..trajectory.engine import SMALL_SLOT, UNSPLIT_SUMS
 from ..trajectory.job import Job, Slot
@@ -104,8 +104,7 @@ class Program:
 
     def whole(self, *arrays: Any) -> list[Any]:
         """The solution of a problem as a list of arrays; this is what `solver.export` writes to a file."""
-        slot = self._advanced(self._begun(*self._parted(arrays)), self.horizon + 1)
-        return self._flat(self._job.outcome(slot).values[0])
+        return self._look(self._advanced(self._begun(*self._parted(arrays)), self.horizon + 1))
 
     def _first(self, *arrays: Any) -> tuple[list[Any], list[Any]]:
         slot = self._begun(*self._parted(arrays))
@@ -139,12 +138,12 @@ class Program:
         return jax.lax.while_loop(unfinished, lambda slot: self._job.advance(slot), slot)
 
     def _look(self, slot: Slot) -> list[Any]:
-        answer = self._job.outcome(slot).values[0]
-        return self._flat(answer._replace(outcome=jnp.where(slot.active, LATE, answer.outcome)))
-
-    def _flat(self, answer: Answer) -> list[Any]:
+        """What is known of a problem now, as a list of arrays."""
+        job, found = self._job, self._job.outcome(slot).values[0]
+        answer: Answer = settled(found, job.problem_class, job.criterion, slot.problem)
+        outcome = jnp.where(slot.active, LATE, answer.outcome)
         numbers = jnp.stack([answer.loss] if answer.gap is None else [answer.loss, answer.gap])
-        return [*jax.tree.leaves(answer.x), numbers, jnp.stack([answer.outcome, answer.steps, *answer.calls])]
+        return [*jax.tree.leaves(answer.x), numbers, jnp.stack([outcome, answer.steps, *answer.calls])]
 
     def _solution(self, found: list[Any]) -> Solution:
         *x, numbers, counts = found

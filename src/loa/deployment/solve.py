@@ -17,7 +17,7 @@ from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import Form
 from ..storage.resuming import Evaluations, as_evaluations
-from ..trajectory.best_point import BestPoint
+from ..trajectory.best_point import Answer, BestPoint, settled
 from ..trajectory.checks import check_arguments
 from ..trajectory.devices import Device, run_job
 from ..trajectory.job import OUTCOMES, Job
@@ -95,9 +95,18 @@ def solve(
     )
     _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress)
     answer: Any = jax.tree.map(lambda leaf: leaf[0, :, 0], ended.values[0])
+    if np.isposinf(answer.loss).any():
+        answer = jax.tree.map(np.asarray, _settled(answer, problem_class, criterion, job.problems))
     words = np.asarray(OUTCOMES)[answer.outcome]
     by = np.full(count, "algorithm")
     return Solutions(answer.x, words, answer.steps, answer.loss, answer.gap, answer.calls, by, seconds)
+
+
+@eqx.filter_jit
+def _settled(answers: Answer, problem_class: ProblemClass, criterion: Criterion, problems: Any) -> Answer:
+    """The answers with their points moved into the sets of a prox; a batch of them together, to bound memory."""
+    pairs = jax.tree.map(jnp.asarray, (answers, problems))
+    return jax.lax.map(lambda pair: settled(pair[0], problem_class, criterion, pair[1]), pairs, batch_size=256)
 
 
 def starts_for(problem_class: ProblemClass, problems: Any, start: Any) -> Any:

@@ -17,7 +17,8 @@ from ..problems.problem_class import whole_number
 from ..problems.warning import warn
 from ..trajectory.kernels import in_precision
 from ..trajectory.walk import step_key
-from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
+from .compiled_steps import CompiledSteps
+from .python_functions import check_deployed, concrete
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -55,6 +56,7 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
     """
 
     check_deployed(algorithm, key)
+    compiled: dict[tuple[int, ...], CompiledSteps] = {}
 
     def method(
         fun: Callable[..., float],
@@ -77,7 +79,8 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
             steps = 200 * np.size(x0) if maxiter is None else whole_number("maxiter", maxiter, least=0)
             tolerance = next(each for each in (gtol, tol, 1e-5) if each is not None)
             any_number("gtol", tolerance)
-            found = _minimize(algorithm, functions, x0, steps, tolerance, callback, key)
+            programs = compiled.setdefault(np.shape(x0), CompiledSteps(in_precision(algorithm, np.float64)))
+            found = _minimize(programs, functions, x0, steps, tolerance, callback, key)
         if disp:
             print(f"{found.message} Loss {found.fun:.6g} after {found.nit} steps, {found.nfev} values.")
         return found
@@ -92,10 +95,6 @@ class _Functions:
         self.fun, self.jac, self.args = fun, jac, args
         self.values = self.gradients = 0
         self._last: dict[str, tuple[bytes, Any]] = {}
-
-    @property
-    def oracle(self) -> EagerOracle:
-        return EagerOracle(Outside(self.value, self.gradient), NoProblem())
 
     def value(self, x: Any) -> Any:
         return self._once("value", x, self._value)
@@ -113,7 +112,7 @@ class _Functions:
 
     def _value(self, x: np.ndarray) -> Any:
         self.values += 1
-        return jnp.asarray(np.asarray(self.fun(x, *self.args), float).reshape(()))
+        return np.asarray(self.fun(x, *self.args), float).reshape(())
 
     def _gradient(self, x: np.ndarray) -> Any:
         self.gradients += 1
@@ -125,20 +124,19 @@ class _Functions:
             gradient = np.asarray(approx_fprime(x, lambda point: float(self._value(point))))
         if gradient.shape != x.shape:
             raise ValueError(f"the gradient must have the shape of x, {x.shape}, got {gradient.shape}.")
-        return jnp.asarray(gradient)
+        return gradient
 
 
 def _minimize(
-    algorithm: Algorithm, functions: _Functions, x0: Any, maxiter: int, gtol: float, callback: Any, key: Any
+    steps_of: CompiledSteps, functions: _Functions, x0: Any, maxiter: int, gtol: float, callback: Any, key: Any
 ) -> OptimizeResult:
     from scipy.optimize import OptimizeResult
 
     x0, key = jnp.asarray(np.asarray(x0, float)), jax.random.key(0) if key is None else key
-    algorithm, oracle = in_precision(algorithm, x0.dtype), functions.oracle
-    state = algorithm.init(oracle, x0)
+    state = steps_of.init(x0, functions.value, functions.gradient)
     steps, still, last = 0, 0, np.array(x0)
     while True:
-        x = np.array(algorithm.iterate(state))
+        x = steps_of.iterate(state)
         gradient = np.asarray(functions.gradient(x))
         if not all(np.isfinite(each).all() for each in (x, gradient, functions.value(x))):
             status, x = 2, last
@@ -149,12 +147,17 @@ def _minimize(
         status = _status(np.abs(gradient).max(initial=0.0) <= gtol, ended, steps >= maxiter, still >= STUCK)
         if status is not None:
             break
-        state = algorithm.step(oracle, state, step_key(key, steps))
+        state = steps_of.step(state, _step_key(key, steps), functions.value, functions.gradient)
         steps += 1
     return OptimizeResult(
         x=x, fun=float(functions.value(x)), jac=np.array(functions.gradient(x)), nit=steps, nfev=functions.values,
         njev=functions.gradients, status=status, success=status == 0, message=MESSAGES[status],
     )  # fmt: skip
+
+
+@jax.jit
+def _step_key(key: Key[Array, ""], steps: Any) -> Key[Array, ""]:
+    return step_key(key, steps)
 
 
 def _status(solved: Any, ended: bool, exhausted: bool, stuck: bool) -> int | None:

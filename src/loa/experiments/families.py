@@ -24,6 +24,7 @@ from ..algorithms import (
 )
 from ..algorithms.algorithm import Algorithm
 from ..architectures import (
+    Curvature,
     LearnedProximalNewton,
     LearnedQuasiNewton,
     LearnedSplitting,
@@ -93,7 +94,9 @@ def learn(lesson: Lesson) -> Algorithm:
 def _smooth(lesson: Lesson) -> list[Family]:
     """Newton's method and its relatives, and a quasi-Newton method in the learned curvature."""
     sample = Sample(lesson, LBFGS())
-    families = [_quasi_newton(sample)]
+    families = [_quasi_newton(sample, sample.curvature, "learned curvature")]
+    if sample.has_images:
+        families.append(_quasi_newton(sample, sample.cosine_curvature, "learned curvature of images"))
     if sample.dimension <= LARGEST_HESSIAN:
         families.append(Family("Newton", "tuned", Newton, NEWTON))
     if sample.dimension <= LARGEST_NEWTON and lesson.experiment.problem_class.has("residuals"):
@@ -104,8 +107,8 @@ def _smooth(lesson: Lesson) -> list[Family]:
 NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0)}
 
 
-def _quasi_newton(sample: Sample) -> Family:
-    scales, curvature = sample.scales, sample.curvature
+def _quasi_newton(sample: Sample, curvature: Curvature, words: str) -> Family:
+    scales = sample.scales
     top = float(jnp.log(curvature.spectrum.max() + 1e-30))
 
     def make(floor: float, damping: float, power: float, log_step: float, radius: float) -> LearnedQuasiNewton:
@@ -122,7 +125,7 @@ def _quasi_newton(sample: Sample) -> Family:
         "floor": (-16.0, -2.0), "damping": (-14.0, 1.0), "power": (0.0, 1.5), "log_step": (-0.7, 0.2),
         "radius": (-2.0, 3.0),
     }  # fmt: skip
-    return Family("quasi-Newton in learned curvature", "learned", make, space)
+    return Family(f"quasi-Newton in {words}", "learned", make, space)
 
 
 def _proximal(lesson: Lesson) -> list[Family]:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..algorithms.algorithm import Algorithm
-from ..architectures import Curvature, DenseCurvature, DiagonalCurvature
+from ..architectures import CosineCurvature, Curvature, DenseCurvature, DiagonalCurvature
 from ..learning import average_curvature
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import VectorPoints, form_of_points, vectors_of
@@ -21,6 +21,9 @@ from .experiment import Lesson
 
 SAMPLE = 32
 TEACHER_STEPS = 40
+
+PROBES, SMALLEST_IMAGE = 8, 16
+"""Random directions per problem that curvatures of images are estimated from, and the shortest side of an image."""
 
 HERE, AWAY = np.zeros(()), np.ones(())
 
@@ -80,6 +83,19 @@ class Sample:
         products = _products(self.vectors, self.problems, self._signs, HERE)
         return DiagonalCurvature(jnp.maximum(jnp.mean(products * self._signs, axis=0), 0.0))
 
+    @property
+    def has_images(self) -> bool:
+        """Whether a point is one image, rather than a small matrix."""
+        return self.form.is_array and len(self.form.shapes[0]) == 2 and min(self.form.shapes[0]) >= SMALLEST_IMAGE
+
+    @cached_property
+    def cosine_curvature(self) -> CosineCurvature:
+        """The average curvature of images in the cosine basis."""
+        basis = CosineCurvature(jnp.ones(self.dimension), shape=self.form.shapes[0])
+        found = [_diagonal_in(basis, self.vectors, self.problems, jax.random.key(number)) for number in range(PROBES)]
+        spectrum = np.mean(found, axis=0)
+        return CosineCurvature(jnp.maximum(spectrum, 1e-6 * spectrum.max()), shape=basis.shape)
+
     @cached_property
     def quadratic(self) -> bool:
         """Whether the smooth part seems to be quadratic: its Hessians are the same at other points."""
@@ -125,6 +141,14 @@ def _products(
         return problem_class.hessian_product(x, direction.astype(x.dtype), problem)
 
     return jax.vmap(one)(problems, directions)
+
+
+@eqx.filter_jit
+def _diagonal_in(basis: Curvature, problem_class: ProblemClass, problems: Any, key: Any) -> Float[Array, " d"]:
+    """An estimate of the diagonal of the average Hessian in other coordinates, from one random direction a problem."""
+    signs = jax.random.rademacher(key, (SAMPLE, basis.spectrum.size), float)
+    products = _products(problem_class, problems, jax.vmap(basis.point)(signs), HERE)
+    return jnp.mean(signs * jax.vmap(basis.coordinates)(products), axis=0)
 
 
 @eqx.filter_jit

@@ -104,16 +104,16 @@ class Oracle:
     def while_loop(self, condition: Callable[[Carry], Any], body: Callable[[Carry], Carry], carry: Carry) -> Carry:
         """`jax.lax.while_loop` whose condition and body may call this oracle."""
 
-        def goes_on(carry: Carry) -> Any:
+        def continues(carry: Carry) -> Any:
             return jnp.asarray(self.running) & condition(carry)
 
         def counted(state: tuple[Calls, Any, Carry]) -> tuple[Calls, Any, Carry]:
             self.calls, _, inner = state
             inner = body(inner)
-            flag = goes_on(inner)
+            flag = continues(inner)
             return self.calls, flag, inner
 
-        flag = goes_on(carry)
+        flag = continues(carry)
         self.calls, _, carry = jax.lax.while_loop(lambda state: state[1], counted, (self.calls, flag, carry))
         return carry
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from .run_results import Results
+
 
 def table(title: str, algorithms: Mapping[str, AlgorithmSummary], functionals: Iterable[FunctionalSummary]) -> Table:
     """A row for every algorithm: measures of the stopping time, the share solved, means of all other functionals."""
@@ -65,3 +67,14 @@ def _with_margin(measured: Measured) -> str:
     if low is None or high is None or not math.isfinite(measured.mean):
         return f"{measured.mean:.4g}"
     return f"{measured.mean:.4g} ± {(high - low) / 2:.2g}"
+
+
+def tell(results: Results, console: Console) -> None:
+    """The results in a few lines: the table, and what is certified."""
+    summary = results.summary
+    show(console, table(f"{summary.sizes['test']} unseen problems", summary.algorithms, summary.functionals))
+    if summary.choice.sentence():
+        console.print(summary.choice.sentence(), markup=False)
+    console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")
+    for certificate in results.certificates.values():
+        console.print(f"- {certificate.claim()}", markup=False)

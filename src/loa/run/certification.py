@@ -73,9 +73,9 @@ def parts_of(functionals: tuple[Functional, ...]) -> dict[str, float]:
     return parts | {"posterior success": 1.0}
 
 
-def posterior_share(functionals: tuple[Functional, ...]) -> float:
-    """The failure probability of each certificate of a mean over the posterior."""
-    return (1 - CONFIDENCE) * LARGER_PARTS[STOPPING] / sum(parts_of(functionals).values())
+def posterior_share(functionals: tuple[Functional, ...], part: float = LARGER_PARTS[STOPPING]) -> float:
+    """The failure probability of each certificate of a mean over the posterior, or of one with another part."""
+    return (1 - CONFIDENCE) * part / sum(parts_of(functionals).values())
 
 
 def plan_for(
@@ -92,7 +92,7 @@ def plan_for(
 
     Arguments:
         prior: one probability per candidate.
-        lam: λ by functional, for those of `OF_POSTERIOR`.
+        lam: λ by functional, for those of `OF_POSTERIOR`, and for "solved"; without the latter a grid is paid for.
         draws: the draws that the prior was made from.
         reach: for few problems, the number up to which stopping times are counted in one more certificate of their
             mean, beside one of how often they are larger. What rarely happens makes the mean up to the horizon large.
@@ -107,7 +107,7 @@ def plan_for(
         f"posterior {words(each)}": PosteriorMean(each.name, caps[each.name], lam[each.name], ORIGIN, each.unit)
         for each in functionals
         if each.name in OF_POSTERIOR
-    } | {"posterior success": PosteriorProbability("solved")}
+    } | {"posterior success": PosteriorProbability("solved", lam.get("solved"), ORIGIN)}
     parts = parts_of(functionals)
     if reach is not None:
         goals |= _within_reach(reach, caps[STOPPING])

@@ -1,4 +1,4 @@
-"""How often the problems of a class were looked at in a directory, by its ledger."""
+"""How often the results on the problems of a class were seen in a directory, by its ledger."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..problems.role import Role
 from ..storage.ledger import Entry, Ledger
 
 LOOKS = (Role.posterior.text, Role.held_out.text, Role.test.text)
-"""Roles whose problems, once they were drawn and measured, have been looked at."""
+"""Roles whose results have been seen once their problems were drawn and measured."""
 
 
 class Looks(NamedTuple):

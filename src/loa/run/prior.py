@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Array, Key
+from scipy import special
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..certificates.paper import catoni_bound
 from ..experiments.experiment import Experiment
 from ..learning import Weighted, lambda_on, langevin_support, posterior_on, prior_on
 from ..learning.cost import STEPS, Cost
+from ..learning.prior import ANTICIPATED_DIVERGENCE
 from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
+from ..trajectory.functionals import Functional
 from .certification import OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share, reach_of
 
 
@@ -92,9 +96,34 @@ def sample_prior(
     }
     if cost in (STEPS, Cost("seconds")):
         of_means[STOPPING] = weighed.lam
+    of_means["solved"] = lambda_of_success(performance.outcome != "solved", weighed.stack.weights, size, functionals)
     few = experiment.recipe.log is not None and len(weighed.stack) == 1
     reach = reach_of(performance[STOPPING], experiment.horizon) if few else None
     return WeightedPrior(weighed.stack, of_means, weighed.lam, knee, reach)
+
+
+def lambda_of_success(failed: np.ndarray, weights: Any, size: int, functionals: tuple[Functional, ...]) -> float:
+    """The λ at which the bound on the probability of failure is best on average, by what the prior problems show.
+
+    The average is that of the logarithm of the bound, over the failure rates that these problems leave possible (with
+    Jeffreys' prior for them): a λ that is best without failures would be poor if there are some.
+
+    Arguments:
+        failed: (candidate, problem, replicate), on the prior problems.
+        weights: of the candidates.
+        size: the number of posterior problems.
+        functionals: those that are certified, with which the failure probability is shared.
+
+    >>> lambda_of_success(np.zeros((1, 250, 1), bool), [1.0], 500, ()) > 500
+    True
+    """
+    count = failed.shape[1]
+    failures = count * float(np.tensordot(np.asarray(weights), failed.mean(axis=(1, 2)), axes=1))
+    rates = special.betaincinv(failures + 0.5, count - failures + 0.5, (np.arange(16) + 0.5) / 16)
+    lams = size * np.geomspace(1e-3, 20.0, 60)
+    share = posterior_share(functionals, part=1.0)
+    bounds = catoni_bound(rates[:, None], ANTICIPATED_DIVERGENCE, size, lams, share)
+    return float(lams[np.argmin(np.log(bounds).mean(axis=0))])
 
 
 def _functional(cost: Cost, caps: Mapping[str, float]) -> str:

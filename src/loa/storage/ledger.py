@@ -83,7 +83,7 @@ class Ledger:
 
     def _edited(self, number: int) -> EditedLedgerError:
         return EditedLedgerError(
-            f"line {number} of {self.path} was changed or removed, so the ledger no longer says what was looked at: "
+            f"line {number} of {self.path} was changed or removed, so the ledger no longer says what was seen: "
             "restore the file, or choose another directory."
         )
 

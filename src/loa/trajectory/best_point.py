@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Scalar
 
@@ -39,8 +40,9 @@ class _Best(NamedTuple):
 class BestPoint(Functional):
     """The point to return for a problem: the one that meets the criterion, or the one with the lowest finite loss.
 
-    A class with a prox may have a loss that knows nothing of its constraints. A start that violates them then counts
-    only until there is another point.
+    Where a class has a prox, the loss may be infinite outside of a set. Points out there, if only by rounding, are
+    compared by where the prox moves them, and that is what is kept. Or the loss may know nothing of the constraints: a
+    start that violates them then counts only until there is another point.
 
     Arguments:
         criterion: when a problem counts as solved.
@@ -59,8 +61,12 @@ class BestPoint(Functional):
     def update(self, carry: tuple[_Best, Any, Calls], record: Record) -> tuple[_Best, Any, Calls]:
         best, optimum, _ = carry
         loss = record.gap(gaps.loss)
-        better = is_sound(loss, record.iterate) & (record.gap(self.criterion) | (loss < best.rank))
-        return where(better, _Best(record.iterate, loss, loss), best), optimum, record.calls
+        sound, met = is_sound(loss, record.iterate), record.gap(self.criterion)
+        x, merit = record.iterate, loss
+        if record.problem_class.has("prox"):
+            x, merit = _inside(record.problem_class, record.iterate, record.problem, loss)
+        best = where(sound & (merit < best.rank), _Best(x, merit, merit), best)
+        return where(sound & met, _Best(record.iterate, loss, loss), best), optimum, record.calls
 
     def result(self, carry: tuple[_Best, Any, Calls], end: End) -> Answer:  # pyright: ignore[reportIncompatibleMethodOverride]
         best, optimum, calls = carry
@@ -76,12 +82,41 @@ class BestPoint(Functional):
         )
 
 
+def settled(answer: Answer, problem_class: ProblemClass, criterion: Criterion, problem: Any) -> Answer:
+    """The answer with its point moved into the set, where the point is outside of it and a solution there as well.
+
+    Arguments:
+        answer: the answer to one problem, from `BestPoint`.
+        problem_class, criterion, problem: what it is the answer to.
+    """
+    if not problem_class.has("prox"):
+        return answer
+
+    def moved() -> Answer:
+        x, loss = _inside(problem_class, answer.x, problem, answer.loss)
+        gap = None if answer.gap is None else gaps.loss_gap(problem_class, x, problem)
+        unspoilt = (answer.outcome != OUTCOMES.index("solved")) | criterion(problem_class, x, problem)
+        return where(unspoilt & jnp.isfinite(loss), answer._replace(x=x, loss=loss, gap=gap), answer)
+
+    return jax.lax.cond(jnp.isposinf(answer.loss), moved, lambda: answer)
+
+
+def _inside(problem_class: ProblemClass, x: Any, problem: Any, loss: Scalar) -> tuple[Any, Scalar]:
+    """A point and its loss or, if that is infinite, the point where the prox moves it with a tiny step size."""
+
+    def moved() -> tuple[Any, Scalar]:
+        near = problem_class.prox(x, jnp.asarray(jnp.finfo(dtype_of(x)).eps), problem)
+        return near, jnp.asarray(problem_class.loss(near, problem), loss.dtype)
+
+    return jax.lax.cond(jnp.isposinf(loss), moved, lambda: (x, loss))
+
+
 def _admissible(record: Record) -> Bool[Array, ""]:
     """Whether the constraints of a prox hold: a tiny step size lets it move only what violates them."""
     problem_class, x = record.problem_class, record.iterate
     if not problem_class.has("prox"):
         return jnp.asarray(True)
-    tiny = float(jnp.finfo(dtype_of(x)).eps)
+    tiny = jnp.asarray(jnp.finfo(dtype_of(x)).eps)
     moved = gaps.norm(gaps.difference(problem_class.prox(x, tiny, record.problem), x))
     return moved <= tiny**0.5 * (1.0 + gaps.norm(x))
 

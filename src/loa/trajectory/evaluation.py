@@ -38,9 +38,10 @@ class Performance:
 
     `performance["stopping_time"]` is the array of that functional, with axes (problem, replicate), or (candidate,
     problem, replicate) for a stack of algorithms with `weights`. `outcome` says how each trajectory ended:
-    "solved", "exhausted" (the horizon came first) or "diverged" (loss or point ceased to be numbers). `seconds` is
-    how long it took to compute all of them, without compilation. `caps` holds the largest possible value of each
-    functional and `units` what it counts; `loa.certify(performance, "stopping_time")` relies on both.
+    "solved", "exhausted" (the horizon came first) or "diverged" (loss or point ceased to be numbers); with
+    `loa.measure`, "solved", "failed" or "timed out". `seconds` is how long it took to compute all of them, without
+    compilation. `caps` holds the largest possible value of each functional and `units` what it counts;
+    `loa.certify(performance, "stopping_time")` relies on both.
     """
 
     values: dict[str, np.ndarray]
@@ -66,6 +67,8 @@ class Performance:
 
     @property
     def _words(self) -> list[str]:
+        if not np.isin(self.outcome, OUTCOMES).all():  # of a solver that loa.measure has run
+            return np.unique(self.outcome).tolist()
         return [*OUTCOMES[:3], *(word for word in OUTCOMES[3:] if (self.outcome == word).any())]
 
     def of_candidates(self, chosen: Any) -> Performance:

@@ -148,12 +148,12 @@ class Job(eqx.Module):
             for functional, fold in zip(self.functionals, slot.folds, strict=True)
         )
         solved = stopping_time >= 0
-        goes_on = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
+        continues = finite & (slot.time < self.horizon) & ~(solved & (slot.time >= self.steps))
 
         key = jax.random.wrap_key_data(slot.key_data, impl=jax.random.key_impl(self.key))
-        after = walk.step(slot.moment, key, record=record, running=slot.active & goes_on)
+        after = walk.step(slot.moment, key, record=record, running=slot.active & continues)
         impossible = self._impossible(walk, record, after)
-        goes_on &= impossible == 0
+        continues &= impossible == 0
         looked = (folds, stopping_time, finite)
         folds, stopping_time, finite = where(slot.active, looked, (slot.folds, slot.stopping_time, slot.finite))
         return dataclasses.replace(
@@ -161,11 +161,11 @@ class Job(eqx.Module):
             state=after.state,
             calls=after.calls,
             folds=folds,
-            time=slot.time + (slot.active & goes_on),
+            time=slot.time + (slot.active & continues),
             stopping_time=stopping_time,
             finite=finite,
             impossible=jnp.where(slot.active, impossible, slot.impossible),
-            active=slot.active & goes_on,
+            active=slot.active & continues,
         )
 
     def _impossible(self, walk: Walk, record: Record, after: Moment) -> Int8[Array, ""]:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-VOID = ("img", "path")
+VOID = ("img", "meta", "path")
 
 
 class Markup(str):

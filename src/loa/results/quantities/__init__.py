@@ -6,6 +6,7 @@ Whoever draws takes these values and computes nothing of its own.
 from .contests import CONFIDENCE as CONFIDENCE
 from .contests import Contest as Contest
 from .contests import contests as contests
+from .contests import price as price
 from .contests import rivals as rivals
 from .distribution import Steps as Steps
 from .distribution import certified_band as certified_band

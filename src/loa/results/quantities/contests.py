@@ -15,7 +15,7 @@ import numpy as np
 from ...certificates.contest import Decision, decide
 from ...statistics import measures
 from ..names import COSTS
-from ..summary import RunSummary
+from ..summary import AlgorithmSummary, RunSummary
 from .values import values
 
 if TYPE_CHECKING:
@@ -56,9 +56,17 @@ class Contest(NamedTuple):
 
 
 def rivals(summary: RunSummary, cost: str) -> list[str]:
-    """The baselines from the best to the worst in one cost, on average; those not measured come last."""
-    averages = {name: each.average(cost) for name, each in summary.baselines.items()}
-    return sorted(averages, key=lambda name: (math.isnan(averages[name]), averages[name]))
+    """The baselines from the best to the worst in one cost; those not measured come last."""
+    prices = {name: price(each, cost) for name, each in summary.baselines.items()}
+    return sorted(prices, key=lambda name: (math.isnan(prices[name]), prices[name]))
+
+
+def price(numbers: AlgorithmSummary, cost: str) -> float:
+    """What a solved problem costs on average. Steps count as they are, as an unsolved problem has the most of them."""
+    average = numbers.average(cost)
+    if cost == "stopping_time" or math.isnan(average):
+        return average
+    return average / numbers.solved if numbers.solved > 0 else math.inf
 
 
 def contests(summary: RunSummary, performance: xarray.Dataset) -> dict[str, list[Contest]]:

@@ -1,0 +1,86 @@
+"""Certificates for numbers that were measured anywhere and stand in a column of a table."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..problems.log_files import TABLES, table_in
+from .certificate import Certificate
+from .goals import Mean, Quantile
+from .inputs import failure_probability, warn_of_truncation
+
+
+def certify_table(
+    path: Path | str,
+    column: str,
+    *,
+    cap: float | None = None,
+    quantile: float | None = None,
+    confidence: float = 0.95,
+    unit: str = "",
+) -> tuple[Certificate, ...]:
+    """Certify the numbers in a column of a table, one row per problem: their mean, a quantile, or both together.
+
+    Every row counts. A cell that is empty or no number is refused: a run that failed or was stopped counts as the cap.
+
+    Arguments:
+        path: a .csv or .parquet file.
+        column: the name of the column.
+        cap: the largest possible value, such as the time limit; needed for the mean. It must have been fixed before the
+            numbers were measured.
+        quantile: the level of a quantile to certify as well, or alone if there is no cap; in (0, 1).
+        confidence: with which all certificates hold together, in (0, 1).
+        unit: what the numbers count; "seconds" for a column of that name.
+
+    Returns:
+        The certificate of the mean, if there is a cap, and that of the quantile, if a level is given.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "times.csv"
+    >>> _ = path.write_text("seconds\\n" + "\\n".join(str(0.5 + 0.01 * (k % 50)) for k in range(500)))
+    >>> print(*certify_table(path, "seconds", cap=10.0))
+    With 95% confidence, the algorithm needs at most 0.8061 seconds on average on new problems drawn like these 500.
+    """
+    if cap is None and quantile is None:
+        raise ValueError(
+            "a mean needs the largest possible value: declare a cap, such as the time limit of each run; or ask for a "
+            "quantile, which needs none."
+        )
+    values = numbers_in(Path(path), column)
+    unit = unit or ("seconds" if column == "seconds" else "")
+    goals: list[Any] = [] if cap is None else [Mean(column, cap, unit)]
+    if quantile is not None:
+        goals.append(Quantile(column, quantile, cap=cap))
+    each = 1 - failure_probability(confidence) / len(goals)
+    found = tuple(goal.certify(values, each) for goal in goals)
+    warn_of_truncation(values, cap)
+    return found
+
+
+def numbers_in(path: Path, column: str) -> np.ndarray:
+    """The numbers in a column; a cell that is none is refused in a sentence that names its row."""
+    if path.suffix not in TABLES:
+        raise ValueError(f"{path} is no table: its name must end in {' or '.join(TABLES)}.")
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}.")
+    table = table_in(path)
+    if column not in table:
+        raise ValueError(f"{path} has no column {column!r}; there are {', '.join(table)}.")
+    return np.array([_number(cell, f"row {index + 1} of {column!r}") for index, cell in enumerate(table[column])])
+
+
+def _number(cell: Any, where: str) -> float:
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        value = math.nan
+    if math.isnan(value):
+        raise ValueError(
+            f"{where} is {cell!r}, not a number: every run counts, and one that failed or was stopped counts as "
+            "the cap."
+        )
+    return value

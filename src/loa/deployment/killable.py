@@ -1,0 +1,89 @@
+"""Runs of a solver in processes that can be killed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from . import solver_process
+from .external import External
+
+SCRIPT = Path(solver_process.__file__)
+
+SOLVED, FAILED, TIMED_OUT = "solved", "failed", "timed out"
+
+
+class Run(NamedTuple):
+    """One run of a solver.
+
+    Fields:
+        outcome: "solved", "failed" or "timed out".
+        seconds: of wall-clock time.
+        cpu_seconds: of processors, NaN if the run was killed.
+        reported: the numbers that the solver has reported, by name.
+        error: why it failed.
+        output: the end of what it has printed.
+    """
+
+    outcome: str
+    seconds: float
+    cpu_seconds: float
+    reported: Mapping[str, float]
+    error: str = ""
+    output: str = ""
+
+
+class Killable:
+    """A process that runs a solver, each run in a child of its own; a context manager."""
+
+    def __init__(self, solver: External):
+        if not hasattr(os, "fork"):
+            raise OSError("solvers are measured in processes that are forked, which this system does not have.")
+        self.solver = solver
+
+    def __enter__(self) -> Killable:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen([sys.executable, str(SCRIPT)], **pipes)  # pyright: ignore
+        first = {"path": [os.getcwd(), *filter(None, sys.path)], "function": self.solver.reference()}
+        error = self._asked(first)
+        if error is not None:
+            raise ValueError(f"{self.solver.name} cannot be loaded in a process of its own ({error}).")
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            assert stream is not None
+            stream.close()  # then the process kills the child that is running, and ends
+        self.process.wait()
+
+    def run(self, instance: Any, timeout: float, memory: int | None = None, **parameters: Any) -> Run:
+        """Solve an instance.
+
+        Arguments:
+            timeout: seconds after which the run is killed.
+            memory: bytes that the run may use.
+            parameters: for the solver.
+        """
+        found = self._asked({"instance": instance, "parameters": parameters, "timeout": timeout, "memory": memory})
+        late = found["late"] or found["seconds"] > timeout
+        failed = found["error"] is not None or found["reported"].pop("solved", True) is False
+        outcome = TIMED_OUT if late else FAILED if failed else SOLVED
+        return Run(
+            outcome, found["seconds"], found["cpu_seconds"], found["reported"], found["error"] or "", found["output"]
+        )
+
+    def _asked(self, message: Any) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        solver_process.write(self.process.stdin, message)  # pyright: ignore[reportArgumentType]
+        try:
+            return solver_process.read(self.process.stdout)  # pyright: ignore[reportArgumentType]
+        except EOFError:
+            raise RuntimeError(
+                f"the process that runs {self.solver.name} has ended (code {self.process.wait()})."
+            ) from None
