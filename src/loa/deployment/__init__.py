@@ -1,9 +1,9 @@
 """Deployment: algorithms at work, as solvers and as optimizers of SciPy, PyTorch and optax."""
 
 from .export import load_exported as load_exported
-from .program_solvers import solve_with as solve_with
 from .external import External as External
 from .measure import measure as measure
+from .program_solvers import solve_with as solve_with
 from .rollout import rollout as rollout
 from .solution import Solution as Solution
 from .solution import Solutions as Solutions
