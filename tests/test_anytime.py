@@ -167,7 +167,6 @@ def test_progress_is_told(capsys):
         (lambda goal, new: c.certify_until(goal, new(), within=0.1, largest=0), "largest must be a whole number"),
         (lambda goal, new: c.certify_until(goal, new(), within=0.1, confidence=95), "confidence must lie strictly"),
         (lambda goal, new: c.certify_until(goal, [], within=0.1), "nothing can be certified yet"),
-        (lambda goal, new: c.certify_until(c.Quantile("x", 0.5, cap=1.0), new(), within=0.1), "no any-time bound"),
         (lambda goal, new: c.certify_until(goal, [(np.arange(3), [1.0, 2.0])], within=0.1), "value for every problem"),
         (lambda goal, new: c.certify_until(goal, [(np.arange(1), [501.0])], within=0.1), "must not exceed the cap"),
         (

@@ -439,7 +439,7 @@ def test_fresh_values_contradict_what_is_false_only():
         c.Quantile("x", 0.5, cap=None).certify(fresh, 0.95),
         c.CVaR("x", 0.5, 500.0, 1000.0).certify(fresh, 0.95),
         c.Distribution("x", cap=None).certify(fresh, 0.95),
-        c.Distribution("x", cap=999.0).certify(fresh, 0.95),
+        c.Distribution("x", cap=950.0).certify(np.minimum(fresh, 950.0), 0.95),
         c.Mean("x", 1000.0).certify(fresh, 0.95, prior_mass=0.1),
         c.certify_until(c.Mean("x", 1000.0), [(fresh, fresh)], within=0.1),
         c.PosteriorProbability("solved").certify(solved[:, None] & [True, True], [0.5, 0.5], [0.5, 0.5], 0.95),

@@ -180,6 +180,14 @@ def test_a_factorization_for_the_class_changes_nothing(trained):
     np.testing.assert_array_equal(times(folded), times(trained[1]))
 
 
+def test_what_was_learned_can_be_saved_and_loaded(trained, solutions, tmp_path):
+    start = learning.learn_warm_start(Programs(), PROBLEMS, solutions.x, hidden=2, key=KEY)
+    warm = eqx.tree_at(lambda each: each.warm_start, trained[1], start, is_leaf=lambda leaf: leaf is None)
+    for number, algorithm in enumerate((warm, learning.folded(warm, Programs(), PROBLEMS[0]))):
+        loa.save(tmp_path / f"{number}.safetensors", algorithm)
+        assert eqx.tree_equal(loa.load(tmp_path / f"{number}.safetensors"), algorithm)
+
+
 def test_a_class_whose_matrices_differ_has_no_common_factorization():
     class Own(Programs):
         def program(self, problem):

@@ -8,6 +8,7 @@ import pytest
 
 from loa import certificates as c
 from loa.certificates import rounding
+from loa.certificates.goal import CAPPED
 
 RNG = np.random.default_rng(23)
 RANDOM = np.concatenate(
@@ -233,9 +234,9 @@ def test_assumptions_and_checks_are_listed():
     mean = c.certify(values, cap=500.0)
     assert "every value lies between 0 and the cap" in mean.checked
     assert not any("truncated" in line for line in mean.assumptions)
-    assert "a run that exceeds the cap counts as the cap" in mean.assumptions
+    assert CAPPED in mean.assumptions
     posterior = c.certify_posterior(values[:, None], [1.0], [1.0], cap=500.0, lam=0.3)
-    assert "a run that exceeds the cap counts as the cap" in posterior.assumptions
+    assert CAPPED in posterior.assumptions
     free = c.Quantile("x", 0.5, cap=None).certify(values, 0.95)
     assert any("no value is truncated" in line for line in free.assumptions)
     assert "every value lies between 0 and the cap" not in free.checked

@@ -1,6 +1,8 @@
 """Certificates: what holds on unseen problems, with a stated confidence (section 5 of the paper, and beyond)."""
 
 from .anytime import anytime_bounds as anytime_bounds
+from .anytime_ranks import anytime_points as anytime_points
+from .anytime_ranks import anytime_quantile_bound as anytime_quantile_bound
 from .betting import betting_bound as betting_bound
 from .betting import lower_betting_bound as lower_betting_bound
 from .binomial import clopper_pearson_lower as clopper_pearson_lower

@@ -24,6 +24,7 @@ ANY_TIME = "cap, level and threshold were fixed without these problems; when to 
 NOT_TRUNCATED = "no value is truncated: a run that was stopped early counts as infinite"
 CAPPED = "a run that exceeds the cap counts as the cap, which was not taken from the values and has their unit"
 ALL_MASS = "the prior had all its mass on one candidate, which was chosen without these problems"
+TIMED = "the machine, its load and the number of threads are as they were when these times were measured"
 OTHER_PROBLEMS = "the values that improve the first bets come from other problems"
 """What a certificate rests on and the code cannot check."""
 
@@ -34,6 +35,10 @@ ONE_EACH = "there is one value per problem"
 FINITE_KL = "prior and posterior are probabilities, and the prior has mass where the posterior has"
 DISJOINT = "no problem is in two draws whose roles must be disjoint"
 """What a certificate rests on and the code has checked."""
+
+
+CLOCKS = {"seconds", "milliseconds", "ms", "s", "wall_clock"}
+"""Functionals and units that are measured by a clock."""
 
 
 class Found(NamedTuple):
@@ -51,6 +56,7 @@ class Goal(ABC):
 
     functional: str
     measure: ClassVar[str]
+    ranked: ClassVar[bool] = False
 
     def __post_init__(self):
         check_type("functional", self.functional, str, "the name of a functional")
@@ -119,7 +125,11 @@ class Goal(ABC):
         )
 
     def _declared(self) -> tuple[str, ...]:
-        """What the cap means to the goal: whoever declares that there is none vouches for it."""
+        """What the cap means to the goal, where whoever declares that there is none vouches for it, and the clock."""
+        timed = (TIMED,) if {self.functional, getattr(self, "unit", "")} & CLOCKS else ()
+        return (*timed, *self._about_cap())
+
+    def _about_cap(self) -> tuple[str, ...]:
         if getattr(self, "cap", 1.0) is None:
             return (NOT_TRUNCATED,)
         return (CAPPED,) if self.measure in ("mean", "cvar") else ()
@@ -138,10 +148,14 @@ class Goal(ABC):
         """The bound that an upper bound on the mean of `shares` gives."""
         raise self._without_anytime_bound()
 
+    def so_far(self, values: Any, delta: float) -> Found:
+        """The any-time bound from all values so far, for a goal that is `ranked` and not made from `shares`."""
+        raise self._without_anytime_bound()
+
     def _without_anytime_bound(self) -> ValueError:
         return ValueError(
-            f"there is no any-time bound for {type(self).__name__}: use Mean, Probability, Tail or CVaR, or fix the "
-            "number of problems beforehand."
+            f"there is no any-time bound for {type(self).__name__}: use Mean, Probability, Tail, CVaR, Quantile or "
+            "Distribution, or fix the number of problems beforehand."
         )
 
 

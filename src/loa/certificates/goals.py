@@ -17,6 +17,7 @@ import numpy as np
 
 from ..problems.arguments import any_number, array_of_numbers, positive_number
 from ..statistics.quantiles import beyond_quantile, quantile
+from .anytime_ranks import anytime_points, anytime_quantile_bound
 from .betting import betting_bound
 from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
 from .cvar import beyond_threshold, cvar_bound
@@ -140,6 +141,7 @@ these 1000.
     level: float
     cap: float | None
     measure: ClassVar[str] = "quantile"
+    ranked: ClassVar[bool] = True
 
     def __post_init__(self):
         super().__post_init__()
@@ -149,6 +151,10 @@ these 1000.
     def find(self, values: Any, delta: float) -> Found:
         values = up_to(values, self.cap)
         return Found(quantile_bound(values, self.level, delta), quantile(values, self.level), "order statistics")
+
+    def so_far(self, values: Any, delta: float) -> Found:
+        values = up_to(values, self.cap)
+        return Found(anytime_quantile_bound(values, self.level, delta), quantile(values, self.level), "any-time")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,6 +210,7 @@ at most 998 on at least 99% of new problems drawn like these 1000, all simultane
 
     cap: float | None
     measure: ClassVar[str] = "distribution"
+    ranked: ClassVar[bool] = True
 
     def __post_init__(self):
         super().__post_init__()
@@ -213,6 +220,11 @@ at most 998 on at least 99% of new problems drawn like these 1000, all simultane
         values = up_to(values, self.cap)
         points = certified_points(values, delta, self.cap)
         return Found(median_of(points), quantile(values, 0.5), "berk-jones", points)
+
+    def so_far(self, values: Any, delta: float) -> Found:
+        values = up_to(values, self.cap)
+        points = anytime_points(values, delta, self.cap)
+        return Found(median_of(points), quantile(values, 0.5), "any-time", points)
 
 
 def _checked_cap(cap: float | None) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..problems.arguments import array_of_numbers
 from .anytime import anytime_bounds
+from .anytime_ranks import anytime_points, anytime_quantile_bound
 from .betting import betting_bound
 from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
 from .cvar import beyond_threshold, cvar_bound
@@ -82,6 +83,12 @@ def _bound(certificate: Certificate, values: Array, delta: float, prior_values: 
 def _anytime_bound(certificate: Certificate, values: Array, delta: float) -> float:
     """The best bound of all times: one that was computed at some of them is no better."""
     measure, cap, threshold = certificate.measure, certificate.cap or 1.0, certificate.threshold or 0.0
+    if measure == "quantile":
+        sample = up_to(values, certificate.cap)
+        times = range(1, len(sample) + 1)
+        return min(anytime_quantile_bound(sample[:time], certificate.level or 0.0, delta) for time in times)
+    if measure == "distribution":
+        return median_of(anytime_points(up_to(values, certificate.cap), delta, certificate.cap))
 
     def upper(shares: Array) -> float:
         return float(anytime_bounds(shares, delta, 1.0)[-1])

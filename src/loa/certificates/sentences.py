@@ -9,7 +9,7 @@ from .rounding import number_exact, number_up, percent_down, percent_exact, perc
 if TYPE_CHECKING:
     from .certificate import Certificate
 
-UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls"}
+UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls", "seconds": "seconds", "milliseconds": "ms"}
 """Units of functionals for certificates that do not state one."""
 LEVELS = (0.5, 0.9, 0.99)
 """The levels of a distribution function that the sentence reads out."""

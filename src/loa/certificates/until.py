@@ -26,7 +26,7 @@ class AnytimeCertificate:
     from the mean is about half as large again.
 
     Arguments:
-        goal: a `Mean`, `Probability`, `Tail` or `CVaR`, fixed beforehand.
+        goal: a `Mean`, `Probability`, `Tail`, `CVaR`, `Quantile` or `Distribution`, fixed beforehand.
         used: draws of problems in other roles, with which later ones must not overlap.
 
     >>> from loa.certificates import Mean
@@ -47,6 +47,7 @@ class AnytimeCertificate:
         self._values: list[np.ndarray] = []
         self._sums, self._total, self.n = np.zeros(len(DEFAULT_GRID)), 0.0, 0
         self._upper = 1.0
+        self._found = Found(math.inf, math.inf, "any-time") if goal.ranked else None
         self._used, self._drawn = tuple(used), Draw("held-out", ())
         check_disjoint(*self._used)
 
@@ -60,11 +61,15 @@ class AnytimeCertificate:
         """
         values = array_of_numbers("values", values)
         check_sample(values, getattr(self.goal, "cap", 1.0))
-        shares = self.goal.shares(values)
+        shares = np.zeros(len(values)) if self.goal.ranked else self.goal.shares(values)
         self._refuse_twice(values)
         if problems is not None:
             self._take_in(Draw.of(problems, "held-out", finite=finite), len(shares))
         self._values.append(values)
+        if self.goal.ranked:
+            self.n += len(values)
+            self._ranks()
+            return
         self._sums = self._sums + log_products(shares).sum(axis=0)
         self._total, self.n = self._total + float(shares.sum()), self.n + len(shares)
         upper = mean_from_products(self._sums[None], np.array([self.n]), self._delta)
@@ -72,12 +77,16 @@ class AnytimeCertificate:
 
     @property
     def bound(self) -> float:
-        """The bound that is certified so far."""
+        """The bound that is certified so far; for a distribution, the certified median."""
+        if self._found is not None:
+            return self._found.bound
         return self.goal.from_share(self._upper)
 
     @property
     def empirical(self) -> float:
         """The same on the sample so far."""
+        if self._found is not None:
+            return self._found.empirical
         return self.goal.from_share(self._total / max(self.n, 1))
 
     def is_within(self, share: float) -> bool:
@@ -97,7 +106,7 @@ class AnytimeCertificate:
             fingerprints["held-out"] = self._drawn.fingerprint
         certificate = self.goal.record(
             np.concatenate(self._values),
-            Found(self.bound, self.empirical, "any-time"),
+            self._found or Found(self.bound, self.empirical, "any-time"),
             self.confidence,
             draws={**fingerprints, **(draws or {})},
             assumptions=(INDEPENDENT, HELD_OUT, ANY_TIME),
@@ -106,6 +115,13 @@ class AnytimeCertificate:
 
     def __str__(self) -> str:
         return f"{self.n} problems: {self.empirical:.4g} on the sample, {self.bound:.4g} certified"
+
+    def _ranks(self) -> None:
+        """The bound of a quantile or a distribution; as all times hold together, a quantile keeps the best so far."""
+        found = self.goal.so_far(np.concatenate(self._values), self._delta)
+        if self._found is not None and found.band is None:
+            found = found._replace(bound=min(found.bound, self._found.bound))
+        self._found = found
 
     def _refuse_twice(self, values: np.ndarray) -> None:
         """Refuse a batch that was added before, if it is not one that comes again by chance."""
@@ -145,7 +161,7 @@ def certify_until(
     out first.
 
     Arguments:
-        goal: a `Mean`, `Probability`, `Tail` or `CVaR`, fixed beforehand.
+        goal: a `Mean`, `Probability`, `Tail`, `CVaR`, `Quantile` or `Distribution`, fixed beforehand.
         batches: pairs (problems, values) of freshly drawn problems and the algorithm's values on them, as a generator
             that draws when asked. The algorithm was fixed without them.
         within: stop when the distance between bound and sample is at most this share of the latter (such as 0.05).
