@@ -98,9 +98,9 @@ def test_a_proximal_residual_is_counted_every_fourth_step():
     problem, guarded = LASSO.sample(jax.random.key(1)), loa.safeguard(loa.ProximalGradient(), loa.FISTA())
     oracle = Oracle(LASSO, problem)
     state = guarded.init(oracle, LASSO.start(problem, KEY))
-    for _ in range(8):
+    for _ in range(9):
         state = guarded.step(oracle, state, KEY)
-    assert (int(oracle.calls.gradient), int(oracle.calls.prox)) == (8, 8 + 2)
+    assert (int(oracle.calls.gradient), int(oracle.calls.prox)) == (9, 9 + 2)
 
 
 @pytest.mark.parametrize("patience", [3, 10])
@@ -111,6 +111,17 @@ def test_patience_says_when_the_fallback_takes_over(patience):
     while bool(moment.state.guard.trusted):
         moment = walk.step(moment, key)
     assert int(moment.time) == 5 + patience + 2  # the last milestone is x⁵; x⁶ is its first repetition
+
+
+def test_progress_that_is_too_slow_does_not_count():
+    """A tiny step size reaches milestones all the time, but does not halve anything in 50 steps."""
+    problems, criterion = QUADRATICS.draw(jax.random.key(0), 5), loa.gradient_norm_below(1e-6)
+    slow, fallback = loa.GradientDescent(5e-4), loa.GradientDescent(0.1)
+    assert not (steps_and_outcome(slow, QUADRATICS, problems, criterion, 400)[1] == "solved").any()
+    expected, _, _ = steps_and_outcome(fallback, QUADRATICS, problems, criterion, 400)
+    steps, outcome, _ = steps_and_outcome(loa.safeguard(slow, fallback), QUADRATICS, problems, criterion, 400)
+    assert (outcome == "solved").all()
+    assert (steps <= expected + 2 * 3 * PATIENCE + 1).all()
 
 
 def test_a_proximal_problem_and_mini_batches_are_rescued():

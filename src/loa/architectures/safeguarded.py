@@ -23,6 +23,9 @@ PATIENCE = 25
 SHRINKS = 0.99
 """A milestone is a residual, or a loss, that is at most this multiple of the smallest one so far."""
 
+HALVINGS = 3
+"""How often residual or loss must have been halved in the beginning, each time within twice the patience."""
+
 EXPLODES = 1e6
 """A loss that is larger than the first one by this multiple of it, with a larger gradient, is not waited for."""
 
@@ -47,6 +50,7 @@ class Guard(NamedTuple):
     best: Mark
     first_value: Scalar
     first_slope: Scalar
+    first_residual: Scalar
     waited: Int[Array, ""]
     time: Int[Array, ""]
     trusted: Bool[Array, ""]
@@ -75,16 +79,19 @@ class Safeguarded(Algorithm):
     r"""A learned algorithm under a guard: once it stops making progress, a fallback continues from its best point.
 
     Let r(x) be the norm of the gradient or, for a loss with a non-smooth part, of the proximal residual. An iterate is
-    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), for smooth losses at a loss not above that of the start, or if
-    \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ* are the smallest values at earlier looks. The learned
-    algorithm is in control, and its iterates are exactly what they would be without a guard, as long as
+    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), or if \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ*
+    are the smallest values so far. If the loss is smooth, or r is computed for the first time, the loss of the
+    milestone must not be above that of the start. The start is the first milestone. The learned algorithm is in
+    control, and its iterates are exactly what they would be without a guard, as long as
 
-    1. the last milestone is at most max(`patience`, t/4) steps ago, and
-    2. iterate, loss and gradient are finite (a loss with a non-smooth part may be +∞), and loss and gradient are not
+    1. the last milestone is at most max(`patience`, t/4) steps ago,
+    2. r or ℓ, at the milestones so far, was at least halved within 2 `patience` steps, and three times within three
+       times as many (not with mini-batches), and
+    3. iterate, loss and gradient are finite (a loss with a non-smooth part may be +∞), and loss and gradient are not
        both larger than at the start, the loss by a million times its size there.
 
-    When either fails, the fallback starts at the last milestone, in the same step, and keeps control. What the learned
-    algorithm has in its state by then, infinite numbers included, is never used again.
+    When one of these fails, the fallback starts at the last milestone, in the same step, and keeps control. What the
+    learned algorithm has in its state by then, infinite numbers included, is never used again.
 
     **It converges where the fallback does.** Suppose that losses are non-negative, as everywhere in the paper, and that
     the fallback converges from every milestone; for smooth losses, the loss there is not above that of the start. If
@@ -127,7 +134,7 @@ class Safeguarded(Algorithm):
         form = eqx.filter_eval_shape(lambda: self.fallback.init(uncounted, x0))
         idle = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), form)
         x, zero, none = self.learned.iterate(learned), jnp.zeros((), jnp.int32), jnp.full((), jnp.inf, x0.dtype)
-        guard = Guard(Mark(x, none, none), none, none, zero, zero, jnp.asarray(True))
+        guard = Guard(Mark(x, none, none), none, none, none, zero, zero, jnp.asarray(True))
         return GuardedState(learned, Aside((x, guard, idle)))
 
     def step(self, oracle: Oracle, state: GuardedState, key: Key[Array, ""]) -> GuardedState:
@@ -170,7 +177,11 @@ class Safeguarded(Algorithm):
         first_slope = jnp.where(first, slope, guard.first_slope)
         residual, seen = self._residual(oracle, state, gradient, slope, heard)
         prox = oracle.problem_class.has("prox")
-        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & (prox | (value <= first_value))
+        compared = jnp.isfinite(guard.best.residual) | jnp.isposinf(
+            value
+        )  # if not, this is the first look at a residual
+        level = (value <= first_value) | (prox & compared)
+        flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & level
         least = guard.best.value
         lower = seen & (value < jnp.where(jnp.isinf(least), least, least - (1 - SHRINKS) * jnp.abs(least)))
         reached = guard.trusted & (first | flatter | lower)
@@ -182,10 +193,15 @@ class Safeguarded(Algorithm):
         waited = jnp.where(reached, 0, guard.waited + 1)
         patience = self.patience * (IN_NOISE if _is_noisy(oracle) else 1)
         progress = waited <= jnp.maximum(patience, guard.time // 4)
+        first_residual = jnp.where(jnp.isinf(guard.first_residual), best.residual, guard.first_residual)
+        if gradient is not None:
+            wanted = 0.5 ** jnp.minimum(guard.time // (2 * patience), HALVINGS)
+            progress &= (best.residual <= wanted * first_residual) | (best.value <= wanted * first_value)
         small = value <= first_value + EXPLODES * jnp.abs(first_value)
         small |= (prox & jnp.isposinf(value)) | (slope < first_slope)
         sound = jnp.isfinite(slope) & ~jnp.isnan(value) & (prox | jnp.isfinite(value)) & small
-        return Guard(best, first_value, first_slope, waited, guard.time + 1, guard.trusted & progress & sound)
+        trusted = guard.trusted & progress & sound
+        return Guard(best, first_value, first_slope, first_residual, waited, guard.time + 1, trusted)
 
     def _residual(
         self, oracle: Oracle, state: GuardedState, gradient: Any, slope: Scalar, heard: Ear
@@ -199,6 +215,7 @@ class Safeguarded(Algorithm):
             return none, seen | due
         if not prox and heard.gradient:
             return slope, seen
+        due &= state.guard.time > 0  # the start is a milestone without a look
         asked = Remembered(oracle.problem_class, state.x, oracle.problem, slope, gradient)
         oracle.calls = calls._replace(
             prox=calls.prox + (due & prox), gradient=calls.gradient + (due & (not heard.gradient))

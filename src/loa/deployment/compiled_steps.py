@@ -18,6 +18,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..trajectory.walk import step_key
 from .python_functions import EagerOracle, NoProblem, Outside
 
 Carry = TypeVar("Carry")
@@ -36,10 +37,11 @@ class CompiledSteps:
 
     Arguments:
         algorithm: in the precision of the points.
+        dtype: their type.
     """
 
-    def __init__(self, algorithm: Algorithm):
-        self.algorithm = algorithm
+    def __init__(self, algorithm: Algorithm, dtype: Any):
+        self.algorithm, self.dtype = algorithm, dtype
         parameters, self._rest = eqx.partition(algorithm, eqx.is_array)
         self._parameters, self._structure = jax.tree.flatten(parameters)
         self._programs: dict[Path, _Program] = {}
@@ -83,6 +85,12 @@ class CompiledSteps:
             asked = {"value": [value], "gradient": [gradient], "both": [value, gradient]}[program.question]
             answers.append([function(point) for function in asked])
         return None
+
+
+@jax.jit
+def numbered_key(key: Key[Array, ""], steps: Any) -> Key[Array, ""]:
+    """The key of the step that follows this number of steps."""
+    return step_key(key, steps)
 
 
 def _eager(value: Callable[[Any], Any], gradient: Callable[[Any], Any]) -> EagerOracle:

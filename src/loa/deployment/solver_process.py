@@ -128,7 +128,7 @@ def watched(function: Any, task: dict[str, Any]) -> dict[str, Any]:
         text = output.read().decode(errors="replace")
     if answer is None:
         ended = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"code {status >> 8}"
-        error = "it was stopped at the time limit" if late else f"its process ended by itself ({ended})"
+        error = "it was stopped at the time limit" if late else f"its process ended unexpectedly ({ended})"
         elapsed = time.perf_counter() - begun
         answer = {"seconds": elapsed, "cpu_seconds": float("nan"), "reported": {}, "error": error}
     return {**answer, "late": late, "output": text}

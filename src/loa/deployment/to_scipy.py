@@ -16,8 +16,7 @@ from ..problems.arguments import any_number
 from ..problems.problem_class import whole_number
 from ..problems.warning import warn
 from ..trajectory.kernels import in_precision
-from ..trajectory.walk import step_key
-from .compiled_steps import CompiledSteps
+from .compiled_steps import CompiledSteps, numbered_key
 from .python_functions import check_deployed, concrete
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def scipy_method(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> 
             steps = 200 * np.size(x0) if maxiter is None else whole_number("maxiter", maxiter, least=0)
             tolerance = next(each for each in (gtol, tol, 1e-5) if each is not None)
             any_number("gtol", tolerance)
-            programs = compiled.setdefault(np.shape(x0), CompiledSteps(in_precision(algorithm, np.float64)))
+            programs = compiled.setdefault(np.shape(x0), CompiledSteps(in_precision(algorithm, np.float64), np.float64))
             found = _minimize(programs, functions, x0, steps, tolerance, callback, key)
         if disp:
             print(f"{found.message} Loss {found.fun:.6g} after {found.nit} steps, {found.nfev} values.")
@@ -147,17 +146,12 @@ def _minimize(
         status = _status(np.abs(gradient).max(initial=0.0) <= gtol, ended, steps >= maxiter, still >= STUCK)
         if status is not None:
             break
-        state = steps_of.step(state, _step_key(key, steps), functions.value, functions.gradient)
+        state = steps_of.step(state, numbered_key(key, steps), functions.value, functions.gradient)
         steps += 1
     return OptimizeResult(
         x=x, fun=float(functions.value(x)), jac=np.array(functions.gradient(x)), nit=steps, nfev=functions.values,
         njev=functions.gradients, status=status, success=status == 0, message=MESSAGES[status],
     )  # fmt: skip
-
-
-@jax.jit
-def _step_key(key: Key[Array, ""], steps: Any) -> Key[Array, ""]:
-    return step_key(key, steps)
 
 
 def _status(solved: Any, ended: bool, exhausted: bool, stuck: bool) -> int | None:

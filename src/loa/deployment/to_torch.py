@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..trajectory.kernels import in_precision
-from ..trajectory.walk import step_key
+from .compiled_steps import CompiledSteps, numbered_key
 from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
         def __init__(self, params: Any):
             super().__init__(params, {})
             self._steps, self._state, self._left = 0, None, np.zeros(0)
+            self._programs: CompiledSteps | None = None
 
         @torch.no_grad()
         def step(self, closure: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -66,17 +67,18 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
         def _step(self, model: _Model, here: np.ndarray) -> Any:
             """Move the parameters, and return the new state of the algorithm."""
             with jax.enable_x64(here.dtype == np.float64):
-                oracle = EagerOracle(Outside(model.value, model.gradient), NoProblem())
-                own, state = in_precision(algorithm, here.dtype), self._state
+                if self._programs is None or self._programs.dtype != here.dtype:
+                    self._programs = CompiledSteps(in_precision(algorithm, here.dtype), here.dtype)
+                programs, state = self._programs, self._state
                 if state is None or not _same(self._left, here):
-                    state = own.init(oracle, jnp.asarray(here))
-                model.here = np.array(own.iterate(state))
-                known = own.known(state)
+                    state = programs.init(jnp.asarray(here), model.value, model.gradient)
+                model.here = programs.iterate(state)
+                known = programs.algorithm.known(state)
                 if known is not None and model.loss is None:
                     model.loss = torch.tensor(float(known[0]))
                 first = jax.random.key(0) if key is None else key
-                state = own.step(oracle, state, step_key(first, self._steps))
-                self._move(np.array(own.iterate(state)))
+                state = programs.step(state, numbered_key(first, self._steps), model.value, model.gradient)
+                self._move(programs.iterate(state))
             return state
 
         def state_dict(self) -> dict[str, Any]:
@@ -129,14 +131,14 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             self.loss: Any = None
             self._last: tuple[bytes, Any, np.ndarray] | None = None
 
-        def value(self, x: Any) -> Array:
-            return jnp.asarray(self._ask(concrete(x))[1], self.here.dtype)
+        def value(self, x: Any) -> np.ndarray:
+            return np.asarray(self._ask(concrete(x))[1], self.here.dtype)
 
-        def gradient(self, x: Any) -> Array:
+        def gradient(self, x: Any) -> np.ndarray:
             point = concrete(x)
             if self.closure is None and _same(point, self.here):
-                return jnp.asarray(self.optimizer._slope())
-            return jnp.asarray(self._ask(point)[2])
+                return self.optimizer._slope()
+            return self._ask(point)[2]
 
         def _ask(self, point: np.ndarray) -> tuple[bytes, Any, np.ndarray]:
             if self.closure is None:
