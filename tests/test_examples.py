@@ -13,7 +13,7 @@ from loa.experiments import from_file
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-EXTRAS = {"risk_parity": "skfolio"}
+EXTRAS = {"risk_parity": "skfolio", "portfolio_limits": "skfolio", "power_flow": "pandapower"}
 """Packages that are not among loa's own requirements, by the example that needs them."""
 
 pytestmark = pytest.mark.filterwarnings("default")

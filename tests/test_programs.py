@@ -5,9 +5,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.sparse
 
 import loa
+from loa.deployment import solve_with
 from loa.learning import programs as learning
 from loa.problems import Program, QuadraticPrograms
 from loa.problems.programs import Residual
@@ -55,16 +55,19 @@ def test_solutions_satisfy_the_optimality_conditions_with_their_duals(solutions)
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
-def test_solutions_agree_with_those_of_osqp(solutions):
-    osqp = pytest.importorskip("osqp")
-    for n in range(4):
-        _, q, _, lower, upper = (np.asarray(part) for part in Programs().program(PROBLEMS[n]))
-        other = osqp.OSQP()
-        settings = {"verbose": False, "eps_abs": 1e-9, "eps_rel": 0.0, "max_iter": 100_000}
-        other.setup(scipy.sparse.csc_matrix(np.triu(P)), q, scipy.sparse.csc_matrix(A), lower, upper, **settings)
-        found = other.solve()
-        np.testing.assert_allclose(solutions.x.x[n], found.x, atol=1e-6)
-        np.testing.assert_allclose(solutions.x.y[n], found.y, atol=1e-5)
+@pytest.mark.parametrize("name", ["osqp", "clarabel", "piqp"])
+def test_solutions_agree_with_those_of_other_solvers(name, solutions):
+    pytest.importorskip(name)
+    found = solve_with(name, Programs(), PROBLEMS, eps_abs=1e-9, eps_rel=0.0)
+    assert (found.outcome == "solved").all()
+    np.testing.assert_allclose(solutions.x.x, found.x.x, atol=1e-5)
+    np.testing.assert_allclose(solutions.x.y, found.x.y, atol=1e-3)
+    np.testing.assert_allclose(solutions.loss, found.loss, atol=1e-5)
+
+
+def test_a_solver_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match="must be one of osqp, clarabel, piqp, got 'gurobi'"):
+        solve_with("gurobi", Programs(), PROBLEMS, eps_abs=1e-3, eps_rel=0.0)
 
 
 def test_the_residual_is_that_of_osqp():
@@ -175,6 +178,14 @@ def test_a_factorization_for_the_class_changes_nothing(trained):
     folded = learning.folded(trained[1], Programs(), PROBLEMS[0])
     assert folded.factored is not None
     np.testing.assert_array_equal(times(folded), times(trained[1]))
+
+
+def test_what_was_learned_can_be_saved_and_loaded(trained, solutions, tmp_path):
+    start = learning.learn_warm_start(Programs(), PROBLEMS, solutions.x, hidden=2, key=KEY)
+    warm = eqx.tree_at(lambda each: each.warm_start, trained[1], start, is_leaf=lambda leaf: leaf is None)
+    for number, algorithm in enumerate((warm, learning.folded(warm, Programs(), PROBLEMS[0]))):
+        loa.save(tmp_path / f"{number}.safetensors", algorithm)
+        assert eqx.tree_equal(loa.load(tmp_path / f"{number}.safetensors"), algorithm)
 
 
 def test_a_class_whose_matrices_differ_has_no_common_factorization():

@@ -18,7 +18,9 @@ from .nesterov import NesterovAcceleratedGradient as NesterovAcceleratedGradient
 from .newton import LevenbergMarquardt as LevenbergMarquardt
 from .newton import Newton as Newton
 from .pdhg import PDHG as PDHG
+from .program_admm import Factored as Factored
 from .program_admm import ProgramADMM as ProgramADMM
 from .proximal_gradient import ProximalGradient as ProximalGradient
 from .semismooth_newton import SemismoothNewton as SemismoothNewton
 from .sgd import SGD as SGD
+from .warm_start import WarmStart as WarmStart

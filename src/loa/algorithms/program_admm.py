@@ -25,7 +25,7 @@ ROUNDS = 10
 """Rounds of scaling."""
 
 
-class Factored(NamedTuple):
+class Factored(eqx.Module):
     r"""What ADMM needs of P and A: scalings d and e, the scaled A, weights w of its rows, and a factorization.
 
     With W = diag(w), \(P + \sigma I + \rho A^\top W A = V^{-\top} (I + (\rho - \rho_0) \Lambda) V^{-1}\) for any ρ. For

@@ -3,6 +3,7 @@
 from .export import load_exported as load_exported
 from .external import External as External
 from .measure import measure as measure
+from .program_solvers import solve_with as solve_with
 from .rollout import rollout as rollout
 from .solution import Solution as Solution
 from .solution import Solutions as Solutions

@@ -40,6 +40,9 @@ NUMBERS = ("certificates", "published", "seconds")
 COPIED = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
 """What a summary repeats of each certificate."""
 
+LATER = ("log", "look", "earlier_seeds")
+"""Parts that earlier summaries do not have, and that are left out where there is nothing to say."""
+
 MISS = 0.05
 """The probability with which an interval misses."""
 
@@ -217,8 +220,8 @@ class RunSummary:
     claims: tuple[Mapping[str, Any], ...] = ()
     log: Mapping[str, Any] = field(default_factory=dict)
     plan: str = ""
-    look: int = 1
-    """Which look at this problem class it is, by the ledger of the directory."""
+    look: int = 0
+    """Which look at this problem class it is, by the ledger of the directory; 0 if it is not known."""
     earlier_seeds: tuple[int, ...] = ()
     """The seeds of the looks before."""
     seconds: Mapping[str, float] = field(default_factory=dict)
@@ -237,6 +240,8 @@ class RunSummary:
 
     def looks(self) -> str:
         """Which look at the problem class this is, and what that means for the certificates."""
+        if self.look == 0:
+            return ""
         if self.look == 1:
             return "look 1 at this problem class in this directory"
         seeds = ", ".join(map(str, self.earlier_seeds))
@@ -276,7 +281,7 @@ class RunSummary:
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},
         }
-        content = encoded({name: each for name, each in content.items() if name != "log" or each})
+        content = encoded({name: each for name, each in content.items() if name not in LATER or each})
         return {**content, CHECKSUM: digest(content)}
 
     @classmethod

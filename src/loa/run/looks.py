@@ -20,7 +20,7 @@ class Looks(NamedTuple):
     earlier_seeds: tuple[int, ...] = ()
 
 
-FIRST = Looks()
+UNKNOWN = Looks(0)
 
 
 class Book:

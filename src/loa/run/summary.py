@@ -23,7 +23,7 @@ from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED
 from .examination import STATISTICS, Examined
 from .identity import of_file
-from .looks import FIRST, Looks
+from .looks import UNKNOWN, Looks
 from .over_log import log_summary
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def summarize(
     choice: Choice,
     *,
     plan: str = "",
-    looks: Looks = FIRST,
+    looks: Looks = UNKNOWN,
     notes: tuple[str, ...] = (),
 ) -> Results:
     """The results of a run, from what was certified and examined.
