@@ -15,7 +15,11 @@ from .. import algorithms, architectures
 RENAMED: dict[str, str] = {}
 """Former names of public classes, with their names of today; files that contain former names stay readable."""
 
-ADDED: dict[str, dict[str, Any]] = {}
+ADDED: dict[str, dict[str, Any]] = {
+    "ADMM": {"sweeps": 1},
+    "LearnedSplitting": {"sweeps": 1},
+    "SemismoothNewton": {"separable": False},
+}
 """For public classes, fields that were added later, with the value to use for files without them."""
 
 
