@@ -184,6 +184,7 @@ def test_posteriors_chosen_by_an_adversary(num_problems, rare):
     assert_is_caught(broken)
 
 
+@pytest.mark.filterwarnings("ignore:the prior has all its mass")  # so has that of the control
 @pytest.mark.parametrize(("num_problems", "rare"), [(20, 0.001), (100, 0.0)])
 def test_certificates_of_posteriors_chosen_by_an_adversary(num_problems, rare):
     """Every goal for a posterior, with λ from a grid: the paper's theorems, their relatives and the product bound.

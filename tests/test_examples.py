@@ -74,10 +74,11 @@ def test_the_page_compares_each_cost_with_the_best_in_it_and_names_what_was_not_
     (tmp_path / "seconds" / "ridge.log").write_text("learning\nnot done in 15 min\n")
     page = gallery.page(gallery.found(tmp_path, list(gallery.EXAMPLES)))
     fewest = min(each["stopping_time"]["mean"] for each in shipped["baselines"].values())
-    fastest = min(each["milliseconds"] for each in shipped["baselines"].values())
+    fastest = min(each["milliseconds"] / each["solved"] for each in shipped["baselines"].values() if each["solved"])
+    own = shipped["learned"]["milliseconds"] / shipped["learned"]["solved"]
     row = next(line for line in page.splitlines() if line.startswith("| [mpc](#mpc)"))
     assert f"| {fewest / shipped['learned']['stopping_time']['mean']:.2f} × |" in row
-    assert f"| **{fastest / shipped['learned']['milliseconds']:.2f} ×** |" in row
+    assert f"| **{fastest / own:.2f} ×** |" in row
     assert "| [ridge](#ridge) | | not done in 15 min |" in page
     assert "Of 2 families, 1 were finished" in page
     assert all(name in page.split("### mpc")[1] for name in shipped["baselines"])

@@ -191,6 +191,9 @@ class Everything(Bowls):
     def optimal_accuracy(self, problem):
         return 0.5
 
+    def next(self, problem, x, key):
+        return problem + 1.0
+
     def own(self, x):
         return x + self.shift
 

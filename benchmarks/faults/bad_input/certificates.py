@@ -204,11 +204,6 @@ def plan_rows() -> Iterator[Row]:
     yield from each(
         "AnytimeCertificate.add values", lambda v: c.AnytimeCertificate(mean).add(v), NOT_VALUES + OUTSIDE_CAP, "value"
     )
-    yield Row(
-        "AnytimeCertificate of a quantile",
-        lambda: c.AnytimeCertificate(c.Quantile("x", 0.5, 2.0)).add([1.0]),
-        "any-time",
-    )
     until = dict(goal=mean, batches=[(np.ones(1), np.ones(1))], within=0.1)
     for argument, values in (
         ("within", (0.0, -1.0, NAN, INF, "a", 1j)),

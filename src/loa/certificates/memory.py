@@ -54,6 +54,8 @@ def recognized(memory: Memory, values: Any) -> str | None:
     >>> recognized(memory, np.random.default_rng(1).integers(0, 50, size=200)) is None
     True
     """
+    if np.size(values) == 0 or np.ndim(values) == 0:
+        return None  # refused elsewhere
     items = _items(values)
     counts = np.array(list(Counter(items).values()), float)
     if memory.get("sorted") == (_hash(sorted(items)),) and _log_probability(counts) < math.log(BY_CHANCE):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..problems.arguments import array_of_numbers
 from ..problems.warning import warn
 from .inputs import Array
 from .product import LARGEST_LOG_ODDS, choose_lambda
@@ -31,9 +32,10 @@ def check_sample(values: Any, cap: float | None) -> None:
     ValueError: values have the type uint8, in which no number exceeds 255, but the cap is 500: larger ones have \
 wrapped around; compute them in a larger type.
     """
-    values = np.asarray(values)
-    if values.dtype.kind in "iu":
-        _check_width(values.dtype, cap)
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":
+        _check_width(dtype, cap)
+    values = array_of_numbers("values", values)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.dtype == bool or values.size < FEWEST or np.isnan(values.astype(float)).any():
