@@ -120,3 +120,11 @@ def test_a_file_that_has_changed_is_named(run, instances, tmp_path):
     code, said = call("solve", run, "--instances", instances, "--file", tmp_path / "own_bowls.py")
     assert code == 0
     assert "has changed since the run, so its certificates may not hold." in said
+
+
+def test_a_tuple_may_be_saved_by_position(tmp_path):
+    first, second = np.ones((3, 2)), np.arange(3.0)
+    np.savez(tmp_path / "instances.npz", first, second)
+    found = read_instances(tmp_path / "instances.npz", (first[0], second[0]))
+    np.testing.assert_array_equal(found[0], first)
+    np.testing.assert_array_equal(found[1], second)

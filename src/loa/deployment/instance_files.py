@@ -19,7 +19,8 @@ def read_instances(path: Path | str, example: Any) -> Any:
 
     Arguments:
         path: the file. Its arrays have a leading axis, the problems, and the names of the fields or keys of a problem;
-            if a problem is a single array, the name does not matter.
+            if a problem is a single array, the name does not matter. The arrays of a tuple are named 0, 1, … or as
+            `np.savez(file, first, second)` names them.
         example: one problem of the class, with its structure and shapes.
 
     Returns:
@@ -30,6 +31,7 @@ def read_instances(path: Path | str, example: Any) -> Any:
     names = list(names_of_leaves(example))
     if len(names) == 1 and len(arrays) == 1:
         arrays = {names[0]: next(iter(arrays.values()))}
+    arrays |= {name: arrays[f"arr_{name}"] for name in names if name not in arrays and f"arr_{name}" in arrays}
     missing = [name for name in names if name not in arrays]
     if missing:
         raise ValueError(f"{path} must hold arrays named {', '.join(names)}, got {', '.join(arrays) or 'none'}.")
