@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..problems.arguments import parameter
+from ..problems.cones import onto_bounds
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 
@@ -56,7 +57,7 @@ class PDHG(Algorithm):
         sigma, tau = weight / state.coupling, 1.0 / (0.5 * state.curvature + weight * state.coupling)
         x = state.x - tau * (P @ state.x + q + A.T @ state.y)
         ahead = state.y / sigma + A @ (2.0 * x - state.x)
-        z = jnp.clip(ahead, lower, upper)
+        z = onto_bounds(ahead, lower, upper, oracle.cones)
         return state._replace(x=x, z=z, y=sigma * (ahead - z))
 
     def iterate(self, state: Pair) -> Float[Array, " d"]:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
 from ..problems.arguments import parameter
+from ..problems.cones import Cones, alike, onto_bounds
 from ..problems.oracle import Oracle
 from ..problems.programs import PrimalDual, Program, largest
 from .algorithm import Algorithm
@@ -42,9 +43,9 @@ class Factored(eqx.Module):
     first: Scalar
 
     @staticmethod
-    def of(P: Any, A: Any, weights: Any) -> Factored:
+    def of(P: Any, A: Any, weights: Any, cones: Cones = ()) -> Factored:
         """The factorization, after Ruiz scaling, around a penalty ρ₀ that is a tenth of the size of P."""
-        columns, rows = _scalings(P, A)
+        columns, rows = _scalings(P, A, cones)
         P, A = columns[:, None] * P * columns, rows[:, None] * A * columns
         size = jnp.maximum(jnp.mean(jnp.max(jnp.abs(P), axis=0)), 1e-4)
         penalty = 0.1 * size
@@ -103,7 +104,8 @@ class ProgramADMM(Algorithm):
     on a program that is scaled by Ruiz's method. The matrix is factored once, in a form that serves all penalties ρ, so
     that adapting the penalty costs nothing: every `interval` steps ρ is multiplied by the square root of the ratio
     of the relative residuals, if that is larger than the factor `patience` or smaller than its inverse. Rows that are
-    equations have a thousand times the penalty of the others, unless `weights` says otherwise.
+    equations have a thousand times the penalty of the others, unless `log_weights` says otherwise. The rows of a
+    second-order cone share their scaling and their penalty, so that the projection stays exact.
 
     A step takes one gradient and one projection. Where all problems of a class share P and A, `factored` may hold what
     `Factored.of` makes of them, so that nothing is factored when a problem arrives.
@@ -136,10 +138,10 @@ class ProgramADMM(Algorithm):
         n, m = len(program.q), len(program.lower)
         point = PrimalDual(x0[:n], x0[n : n + m], x0[n + m :])
         if self.warm_start is not None:
-            point = self.warm_start(program)
+            point = self.warm_start(program, oracle.cones)
         own = None
         if self.factored is None:
-            own = self._factorization(program)
+            own = self._factorization(program, oracle.cones)
         shared = self._factored(own)
         penalty = jnp.exp(self.log_penalty) * jnp.maximum(shared.size, largest(shared.columns * program.q))
         penalty = shared.first if shared.spectrum is None else penalty
@@ -161,7 +163,7 @@ class ProgramADMM(Algorithm):
         image = shared.A @ ahead
         mixed = alpha * image + (1.0 - alpha) * state.z
         raised = mixed + state.y / stiffness
-        z = jnp.clip(raised, shared.rows * program.lower, shared.rows * program.upper)
+        z = onto_bounds(raised, shared.rows * program.lower, shared.rows * program.upper, oracle.cones)
         x, y = alpha * ahead + (1.0 - alpha) * state.x, stiffness * (raised - z)
         Px = shared.columns * (program.P @ (shared.columns * x))
         Ax = alpha * image + (1.0 - alpha) * state.Ax
@@ -188,10 +190,11 @@ class ProgramADMM(Algorithm):
         slope = (state.Px + state.q + state.Ay) / shared.columns
         return loss, jnp.concatenate([slope, -shared.rows * state.y, off / shared.rows])
 
-    def _factorization(self, program: Program) -> Factored:
+    def _factorization(self, program: Program, cones: Cones) -> Factored:
         if self.log_weights is not None:
-            return Factored.fixed(program.P, program.A, jnp.exp(self.log_weights))
-        return Factored.of(program.P, program.A, jnp.where(program.lower == program.upper, STIFF, 1.0))
+            return Factored.fixed(program.P, program.A, jnp.exp(alike(self.log_weights, cones, jnp.mean)))
+        weights = jnp.where(program.lower == program.upper, STIFF, 1.0)
+        return Factored.of(program.P, program.A, weights, cones)
 
     def _factored(self, own: Factored | None) -> Factored:
         found = own if self.factored is None else self.factored
@@ -199,7 +202,7 @@ class ProgramADMM(Algorithm):
         return found
 
 
-def _scalings(P: Any, A: Any) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
+def _scalings(P: Any, A: Any, cones: Cones) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
     """Scalings of columns and rows that bring all columns of [P, Aᵀ; A, 0] close to the maximum norm 1."""
 
     def body(_: Any, scalings: Any) -> Any:
@@ -207,7 +210,7 @@ def _scalings(P: Any, A: Any) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
         scaled = jnp.abs(rows[:, None] * A * columns)
         curved = jnp.abs(columns[:, None] * P * columns)
         tall = jnp.maximum(jnp.max(curved, axis=0, initial=0.0), jnp.max(scaled, axis=0, initial=0.0))
-        wide = jnp.max(scaled, axis=1, initial=0.0)
+        wide = alike(jnp.max(scaled, axis=1, initial=0.0), cones, jnp.max)
         return columns * _inverse_root(tall), rows * _inverse_root(wide)
 
     dtype = jnp.result_type(P, A)

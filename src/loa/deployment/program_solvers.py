@@ -10,6 +10,7 @@ import jax
 import numpy as np
 import scipy.sparse
 
+from ..problems.cones import Cones, onto_bounds
 from ..problems.oracle import Calls
 from ..problems.problem_class import count_problems
 from ..problems.programs import PrimalDual, Program, QuadraticPrograms
@@ -42,8 +43,10 @@ def solve_with(
         raise ValueError(f"the solver must be one of {', '.join(makers)}, got {name!r}.")
     stacked = jax.tree.map(np.asarray, jax.jit(jax.vmap(problem_class.arrays))(problems))
     programs = [Program(*(part[n] for part in stacked)) for n in range(count_problems(problems))]
+    if problem_class.cones and name != "clarabel":
+        raise ValueError(f"{name} has no second-order cones, which {type(problem_class).__name__} has: use clarabel.")
     try:
-        solve = makers[name](programs, eps_abs, eps_rel, settings)
+        solve = makers[name](programs, eps_abs, eps_rel, settings, problem_class.cones)
     except ImportError as error:
         raise ImportError(f"{name} is not installed: `pip install loa[programs]`.") from error
     before = time.perf_counter()
@@ -60,7 +63,7 @@ def _objective(program: Program, x: np.ndarray) -> float:
     return float(0.5 * x @ program.P @ x + program.q @ x)
 
 
-def _osqp(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any]) -> One:
+def _osqp(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any], cones: Cones = ()) -> One:
     import osqp  # pyright: ignore[reportMissingImports]
 
     first = programs[0]
@@ -100,7 +103,9 @@ def _sparse(matrix: np.ndarray, pattern: tuple[np.ndarray, np.ndarray]) -> Any:
     return held
 
 
-def _clarabel(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any]) -> One:
+def _clarabel(
+    programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any], cones: Cones = ()
+) -> One:
     import clarabel as module  # pyright: ignore[reportMissingImports]
 
     clarabel: Any = module
@@ -115,21 +120,25 @@ def _clarabel(programs: list[Program], eps_abs: float, eps_rel: float, settings:
 
     def solve(program: Program) -> tuple[Any, Any, Any, int, str]:
         above, below = np.isfinite(program.upper), np.isfinite(program.lower)
-        rows = scipy.sparse.csc_matrix(np.vstack([program.A[above], -program.A[below]]))
-        right = np.concatenate([program.upper[above], -program.lower[below]])
-        cones = [clarabel.NonnegativeConeT(len(right))]
+        below &= np.arange(len(below)) < len(below) - sum(cones)
+        last = slice(len(below) - sum(cones), None)
+        rows = scipy.sparse.csc_matrix(np.vstack([program.A[above], -program.A[below], -program.A[last]]))
+        right = np.concatenate([program.upper[above], -program.lower[below], -program.lower[last]])
+        flat = clarabel.NonnegativeConeT(len(right) - sum(cones))
+        kinds = [flat, *map(clarabel.SecondOrderConeT, cones)]
         matrix = scipy.sparse.csc_matrix(np.triu(program.P))
-        found = clarabel.DefaultSolver(matrix, program.q, rows, right, cones, options).solve()
+        found = clarabel.DefaultSolver(matrix, program.q, rows, right, kinds, options).solve()
         x, duals, y = np.asarray(found.x), np.asarray(found.z), np.zeros(len(program.A))
         y[above] += duals[: above.sum()]
-        y[below] -= duals[above.sum() :]
-        z = np.clip(program.A @ x, program.lower, program.upper)
+        y[below] -= duals[above.sum() : above.sum() + below.sum()]
+        y[last] -= duals[len(duals) - sum(cones) :]
+        z = np.asarray(onto_bounds(program.A @ x, program.lower, program.upper, cones))
         return x, z, y, found.iterations, words.get(str(found.status), "exhausted")
 
     return solve
 
 
-def _piqp(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any]) -> One:
+def _piqp(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any], cones: Cones = ()) -> One:
     import piqp  # pyright: ignore[reportMissingImports]
 
     first = programs[0]

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.program_admm import Factored, ProgramADMM
 from ..algorithms.warm_start import WarmStart, vectors
+from ..problems.cones import alike
 from ..problems.criterion import Criterion
 from ..problems.problem_class import count_problems
 from ..problems.programs import QuadraticPrograms, Residual
@@ -44,7 +45,7 @@ def first_penalties(problem_class: QuadraticPrograms, problems: Any, log_penalty
     """
     program = jax.vmap(problem_class.arrays)(problems)
     one = jax.tree.map(lambda leaf: leaf[0], program)
-    factored = Factored.of(one.P, one.A, jnp.where(one.lower == one.upper, 1e3, 1.0))
+    factored = Factored.of(one.P, one.A, jnp.where(one.lower == one.upper, 1e3, 1.0), problem_class.cones)
     size = jnp.maximum(factored.size, jnp.median(jnp.max(jnp.abs(factored.columns * program.q), axis=1)))
     weights = jnp.exp(log_penalty) * size * factored.weights * factored.rows**2
     return ProgramADMM(log_weights=jnp.log(weights), interval=0)
@@ -195,7 +196,8 @@ def folded(algorithm: ProgramADMM, problem_class: QuadraticPrograms, problem: An
     if algorithm.log_weights is None or not shares_matrices(problem_class, problem):
         return algorithm
     program = problem_class.arrays(problem)
-    factored = Factored.fixed(jnp.asarray(program.P), jnp.asarray(program.A), jnp.exp(algorithm.log_weights))
+    weights = jnp.exp(alike(algorithm.log_weights, problem_class.cones, jnp.mean))
+    factored = Factored.fixed(jnp.asarray(program.P), jnp.asarray(program.A), weights)
     return eqx.tree_at(
         lambda each: (each.factored, each.log_weights), algorithm, (factored, None), is_leaf=lambda leaf: leaf is None
     )

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key, Scalar
 
 from .arguments import is_number, positive_number, shown
+from .cones import onto_bounds, outside, rows_of
 from .criterion import Below, Criterion
 from .problem_class import ProblemClass
 
@@ -39,7 +40,7 @@ class PrimalDual(NamedTuple):
 
 
 class QuadraticPrograms(ProblemClass):
-    r"""A class of quadratic programs under linear constraints.
+    r"""A class of quadratic programs under linear constraints, and second-order cones.
 
     Subclasses define `sample` and `program(problem)`, which returns the five arrays of a `Program`. An array that all
     problems share is returned as the same constant; a factorization is then computed once for the class. A point is a
@@ -47,6 +48,9 @@ class QuadraticPrograms(ProblemClass):
     is the optimal value, and whose gradient holds both residuals. Algorithms for programs are `loa.ProgramADMM` and
     `loa.PDHG`, the criterion is `loa.residuals_below`. A trajectory that proves that its problem has no feasible point,
     or no finite minimum, ends with the outcome "infeasible" or "unbounded"; statistics count it as unsolved.
+
+    A class with `cones = (3, 5)` has two second-order cones: the last 3 + 5 rows of A and l say that \(A_k x - l_k\)
+    lies in \(\{(t, v) : \|v\| \le t\}\), for each of the two blocks. Upper bounds are infinite in these rows.
 
     >>> import jax, loa
     >>> class Projections(QuadraticPrograms):
@@ -59,6 +63,9 @@ class QuadraticPrograms(ProblemClass):
     ...              key=jax.random.key(1))
     Performance(5 problems × 1 replicates; 100.0% solved, 0.0% exhausted, 0.0% diverged; stopping_time)
     """
+
+    cones: ClassVar[tuple[int, ...]] = ()
+    """How many of the last rows belong to each second-order cone."""
 
     impossible_tolerance: ClassVar[float] = 1e-4
     """How accurately a certificate of infeasibility must hold; OSQP's eps_prim_inf and eps_dual_inf."""
@@ -82,6 +89,10 @@ class QuadraticPrograms(ProblemClass):
                 f"{name}.program returns an A with {m[0]} rows, but lower and upper bounds of shapes {np.shape(lower)} "
                 f"and {np.shape(upper)}: give one bound of each kind for every row, infinite where there is none."
             )
+        if any(size < 1 for size in self.cones) or sum(self.cones) > m[0]:
+            raise ValueError(
+                f"{name}.cones must list how many of the {m[0]} rows each cone has, got {shown(self.cones)}."
+            )
         return Program(P, q, A, lower, upper)
 
     def check_numbers(self, problem: Any) -> None:
@@ -94,6 +105,12 @@ class QuadraticPrograms(ProblemClass):
             row = int(np.argmax(program.lower > program.upper))
             values = f"{program.lower[row]:g} > {program.upper[row]:g}"
             raise ValueError(f"{name}.program returns bounds with lower > upper: {values} in row {row}.")
+        for rows in rows_of(self.cones, len(program.A)):
+            if not (np.isfinite(program.lower[rows]).all() and np.isposinf(program.upper[rows]).all()):
+                raise ValueError(
+                    f"{name}.program returns other bounds than finite lower and infinite upper ones in the rows "
+                    f"{rows.start} to {rows.stop - 1}, which are a cone."
+                )
         scale = np.abs(program.P).max(initial=1e-300)
         if np.abs(program.P - program.P.T).max(initial=0.0) > 1e-8 * scale:
             raise ValueError(f"{name}.program must return a symmetric P: give (P + P.T) / 2.")
@@ -104,7 +121,7 @@ class QuadraticPrograms(ProblemClass):
         """The point 0 without multipliers, as in OSQP, in the precision of q."""
         program = self.arrays(problem)
         dtype = jnp.result_type(program.q, float)
-        z = jnp.clip(jnp.zeros(len(program.lower), dtype), program.lower, program.upper)
+        z = onto_bounds(jnp.zeros(len(program.lower), dtype), program.lower, program.upper, self.cones)
         return PrimalDual(jnp.zeros(len(program.q), dtype), z, jnp.zeros_like(z))
 
     def loss(self, x: PrimalDual, problem: Any) -> Scalar:
@@ -136,12 +153,16 @@ class QuadraticPrograms(ProblemClass):
         eps, least = self.impossible_tolerance, jnp.finfo(q.dtype).eps
         curved, ahead = P @ move.x, slope.y + move.z
         size, back = largest(move.y), slope.x - curved
+        above = jnp.arange(len(upper)) < len(upper) - sum(self.cones)
         up, down = jnp.where(move.y > eps * size, move.y, 0.0), jnp.where(move.y < -eps * size, move.y, 0.0)
+        upper = jnp.where(above, upper, lower)  # the support function of l + K is that of l in directions of -K
         support = jnp.sum(jnp.where(up > 0, upper, 0.0) * up) + jnp.sum(jnp.where(down < 0, lower, 0.0) * down)
         infeasible = (size > least) & (largest(back) <= eps * size) & (support <= -eps * size)
+        infeasible &= outside(-move.y, self.cones) <= eps * size
         size = largest(move.x)
         inward = (jnp.isposinf(upper) | (ahead <= eps * size)) & (jnp.isneginf(lower) | (ahead >= -eps * size))
-        unbounded = (size > least) & (largest(curved) <= eps * size) & (q @ move.x <= -eps * size) & jnp.all(inward)
+        inward = jnp.all(inward | ~above) & (outside(ahead, self.cones) <= eps * size)
+        unbounded = (size > least) & (largest(curved) <= eps * size) & (q @ move.x <= -eps * size) & inward
         return jnp.where(infeasible, 1, jnp.where(unbounded, 2, 0)).astype(jnp.int8)
 
 
@@ -160,7 +181,7 @@ class Residual(eqx.Module):
     def __call__(self, problem_class: Any, x: PrimalDual, problem: Any) -> Scalar:
         P, q, _, lower, upper = problem_class.arrays(problem)
         gradient = problem_class.gradient(x, problem)
-        aside = x.z - jnp.clip(x.z + x.y, lower, upper)
+        aside = x.z - onto_bounds(x.z + x.y, lower, upper, problem_class.cones)
         primal, dual = jnp.maximum(largest(gradient.y), largest(aside)), largest(gradient.x)
         if self.eps_rel == 0:
             return jnp.maximum(primal, dual) / self.eps_abs
