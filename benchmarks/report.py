@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 import loa
-from loa.results.summary import MEASURES
+from loa.results.names import MEASURES
 
 HERE = Path(__file__).parent
 

@@ -9,10 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from loa.certificates.names import CERTIFIED
 from loa.certificates.rounding import number_down, number_up
-from loa.results.names import CERTIFIED, COSTS
+from loa.results.names import COSTS, MEASURES
 from loa.results.quantities import rivals
-from loa.results.summary import MEASURES, AlgorithmSummary, CertificateSummary, RunSummary
+from loa.results.summary import AlgorithmSummary, CertificateSummary, RunSummary
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHORT = {"oracle_calls": "calls", "milliseconds": "ms"}

@@ -645,12 +645,46 @@ def test_the_papers_bounds_beside_a_plan():
     ]  # fmt: skip
     assert {each.confidence for each in references} == {0.95}
     assert {each.draws["posterior"] for each in references} == {draw.fingerprint}
-    kl, empirical = c.kl_divergence(posterior, prior), (values["stopping_time"] @ posterior).mean()
-    paper = references[0]
-    assert paper.bound == c.paper_bound(empirical, kl, 200, paper.lam, 0.05 / 8, 500.0)
-    failures = 1 - (values["solved"] @ posterior).mean()
-    success = references[3]
-    assert success.bound == pytest.approx(1 - c.catoni_bound(failures, kl, 200, success.lam, 0.05 / 8), rel=1e-12)
+    for each, cost in ((references[0], values["stopping_time"]), (references[3], 1.0 - values["solved"])):
+        own = np.array(each.posterior)
+        kl, empirical = c.kl_divergence(own, prior), (cost @ own).mean()
+        theorem, cap = (c.catoni_bound, ()) if each.functional == "solved" else (c.paper_bound, (500.0,))
+        bound = theorem(empirical, kl, 200, each.lam, 0.05 / 8, *cap)
+        assert (1 - each.bound if each.functional == "solved" else each.bound) == pytest.approx(bound, rel=1e-12)
+
+
+def test_the_papers_posterior_minimizes_its_theorem():
+    """Against a numerical minimizer over all distributions, at the λ chosen on other problems; ours is not better."""
+    costs = RNG.integers(50, 500, (300, 4)) * np.array([1.0, 0.9, 0.8, 0.7])
+    prior, cap = np.array([0.4, 0.3, 0.2, 0.1]), 500.0
+    lam = c.choose_paper_lambda(costs[:100], 200, 0.05, cap, prior)
+
+    def bound(weights, lam=lam):
+        return c.paper_bound((costs[100:] @ weights).mean(), c.kl_divergence(weights, prior), 200, lam, 0.05, cap)
+
+    own = c.paper_posterior(costs[100:], prior, lam, cap)
+    found = optimize.minimize(lambda logits: bound(special.softmax(logits)), np.zeros(4), method="Nelder-Mead",
+                              options={"xatol": 1e-10, "fatol": 1e-12, "maxiter": 20_000})  # fmt: skip
+    assert bound(own) <= found.fun + 1e-9
+    assert np.allclose(own, special.softmax(found.x), atol=1e-4)
+    ours = c.gibbs_posterior(costs[100:], prior, c.choose_lambda(costs[:100], 0.5, 200, 0.05, cap, prior), cap)
+    assert bound(own) <= bound(ours)
+    plan = c.Plan({}, {"average": c.PosteriorMean("x", cap, 0.3)}, paper_lam={"x": lam})
+    draw = c.Draw.of(RNG.random(200), "posterior")
+    assert plan.references({"x": costs[100:]}, ours, prior, draw)[0].bound == pytest.approx(bound(own), rel=1e-12)
+
+
+def test_the_lambda_of_the_papers_bound_is_best_on_the_prior_problems():
+    """At its own Gibbs posterior, no other λ gives a smaller bound on the problems that it was chosen on."""
+    costs, prior = RNG.random((200, 5)) * np.linspace(0.2, 1.0, 5), np.full(5, 0.2)
+    for sharp, theorem in ((False, c.paper_bound), (True, c.sharp_bound)):
+
+        def bound(lam, theorem=theorem):
+            own = c.paper_posterior(costs, prior, lam, 1.0)
+            return theorem((costs @ own).mean(), c.kl_divergence(own, prior), 200, lam, 0.05, 1.0)
+
+        best = c.choose_paper_lambda(costs, 200, 0.05, 1.0, prior, sharp=sharp)
+        assert all(bound(best) <= bound(best * factor) + 1e-6 for factor in (0.5, 0.8, 0.95, 1.05, 1.25, 2.0))
 
 
 def test_the_papers_theorems_with_each_kind_of_lambda():

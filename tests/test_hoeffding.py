@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from loa import certificates as c
-from loa.results import names
+from loa.certificates import names
 
 
 def test_the_formula():

@@ -26,8 +26,9 @@ from loa.certificates import (
     Quantile,
     Tail,
 )
+from loa.certificates.names import CERTIFIED, KINDS, TARGETS, kind
 from loa.results import Results, RunSummary, names, quantities
-from loa.results.summary import MEASURES, Measured
+from loa.results.summary import Measured
 
 ROOT = Path(__file__).parent.parent
 
@@ -168,7 +169,7 @@ def test_a_functional_of_the_user_is_described_like_the_others(results):
             "stopping_time", "contraction_factor", "oracle_calls", "energy", "unbounded"
         }  # fmt: skip
     content = summary.to_json()
-    assert set(content["learned"]["energy"]) == {*MEASURES, "intervals"}
+    assert set(content["learned"]["energy"]) == {*names.MEASURES, "intervals"}
     assert summary.certified_mean("energy").name == "energy"
 
 
@@ -204,16 +205,16 @@ def every_kind():
 
 def test_every_kind_of_bound_measure_and_target_has_a_text():
     certificates = list(every_kind())
-    assert {certificate.kind for certificate in certificates} == set(names.KINDS) - {"kolmogorov-smirnov"}
-    assert {certificate.measure for certificate in certificates} == set(names.CERTIFIED)
-    assert {certificate.target for certificate in certificates} == set(names.TARGETS)
-    assert all(names.kind(certificate.kind) != certificate.kind for certificate in certificates
+    assert {certificate.kind for certificate in certificates} == set(KINDS) - {"kolmogorov-smirnov"}
+    assert {certificate.measure for certificate in certificates} == set(CERTIFIED)
+    assert {certificate.target for certificate in certificates} == set(TARGETS)
+    assert all(kind(certificate.kind) != certificate.kind for certificate in certificates
                if certificate.kind != "order statistics")  # fmt: skip
 
 
 def test_every_cost_measure_and_outcome_has_a_text(run, results):
-    assert set(MEASURES) <= set(names.MEASURES)
-    assert set(MEASURES) == set(names.HEADERS)
+    assert {each.name for each in dataclasses.fields(Measured)} == {*names.MEASURES, "intervals"}
+    assert set(names.MEASURES) == set(names.HEADERS)
     for contest in itertools.chain(*quantities.contests(results.summary, results.performance).values()):
         assert contest.cost in names.COSTS
         assert contest.outcome in names.OUTCOMES

@@ -107,7 +107,11 @@ DRAWN = "an algorithm drawn from the posterior for each problem"
         ({"bound": 1.0}, f"the algorithm needs at most 1 iteration on average on {NEW}"),
         ({"n": 1}, "the algorithm needs at most 112 iterations on average on new problems drawn like this one"),
         ({"functional": "oracle_calls"}, f"the algorithm needs at most 112 oracle calls on average on {NEW}"),
-        ({"functional": "time", "unit": "ms"}, f"the algorithm needs at most 112 ms on average on {NEW}"),
+        ({"functional": "time", "unit": "ms"}, f"the algorithm's time is at most 112 ms on average on {NEW}"),
+        ({"functional": "warm_up", "unit": "iterations"},
+         f"the algorithm's warm up is at most 112 iterations on average on {NEW}"),
+        ({"functional": "performance", "unit": "joules"},
+         f"the algorithm needs at most 112 joules on average on {NEW}"),
         ({"functional": "contraction_factor", "bound": 0.93001},
          f"the algorithm's contraction factor is at most 0.9301 on average on {NEW}"),
         ({"at_cap": 0.00007, "cap": 600.0},
@@ -136,6 +140,8 @@ DRAWN = "an algorithm drawn from the posterior for each problem"
         ({"measure": "distribution", "band": BAND, "bound": 20.0},
          f"the algorithm needs at most 20 iterations on at least 50% and at most 90 on at least 90% of {NEW}, all "
          "simultaneously"),
+        ({"measure": "distribution", "band": ((20.0, 0.93),), "bound": 20.0},
+         f"the algorithm needs at most 20 iterations on at least 90% of {NEW}"),
         ({"measure": "distribution", "band": BAND[:1], "bound": np.inf},
          f"the algorithm needs at most 10 iterations on at least 20% of {NEW}"),
         ({"bound": 500.0}, "nothing can be said about the mean stopping time from these 250 problems: more problems "

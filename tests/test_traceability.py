@@ -11,8 +11,8 @@ from rich.console import Console
 
 import loa
 import loa.certificates as c
-from loa.certificates.memory import recognized, remembered
-from loa.certificates.until import AnytimeCertificate
+from loa.certificates.known_samples import recognized, remembered
+from loa.certificates.sequential import AnytimeCertificate
 from loa.experiments.experiment import Experiment, Prior, Recipe, Task
 from loa.problems.role import Role, own_key
 from loa.results.run_results import Results

@@ -50,6 +50,8 @@ from .paper import catoni_lambda as catoni_lambda
 from .paper import paper_bound as paper_bound
 from .paper import paper_lambda as paper_lambda
 from .paper import sharp_bound as sharp_bound
+from .paper_posterior import choose_paper_lambda as choose_paper_lambda
+from .paper_posterior import paper_posterior as paper_posterior
 from .plan import Plan as Plan
 from .posterior import PosteriorGoal as PosteriorGoal
 from .posterior import PosteriorMean as PosteriorMean
@@ -66,6 +68,6 @@ from .reference import PaperMean as PaperMean
 from .reference import PosteriorProbability as PosteriorProbability
 from .reference import reference_certificates as reference_certificates
 from .reference import references_of as references_of
-from .until import AnytimeCertificate as AnytimeCertificate
-from .until import certify_until as certify_until
+from .sequential import AnytimeCertificate as AnytimeCertificate
+from .sequential import certify_until as certify_until
 from .verdict import Verdict as Verdict

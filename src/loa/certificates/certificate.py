@@ -11,8 +11,8 @@ from typing import Any
 from ..problems.arguments import any_number, as_path, check_type
 from ..storage.files import write_whole
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
-from .possible import check_possible
 from .recomputed import check
+from .refused_content import check_possible
 from .sentences import claim_of, sentence_of
 from .verdict import Verdict, verify
 

@@ -14,6 +14,7 @@ from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal
 from .goals import Mean
 from .inputs import failure_probability, warn_of_truncation
 from .misuse import check_sample
+from .names import UNNAMED
 from .rounding import number_exact
 
 
@@ -58,7 +59,7 @@ def certify(
         return _of_performance(values, functional or "stopping_time", cap, confidence, unit, prior_values)
     if isinstance(functional, Goal):
         raise ValueError("a goal certifies numbers by its own method, goal.certify(values, confidence).")
-    goal = Mean(functional or "performance", cap, unit)  # pyright: ignore[reportArgumentType] (refuses None)
+    goal = Mean(functional or UNNAMED, cap, unit)  # pyright: ignore[reportArgumentType] (refuses None)
     values = array_of_numbers("values", values) if diverged is None else _diverged_at_cap(values, diverged, goal.cap)
     certificate = _mean(goal, values, confidence, prior_values)
     if values.dtype != bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..problems.log_files import TABLES, table_in
+from ..trajectory.units import unit_of
 from .certificate import Certificate
 from .goals import Mean, Quantile
 from .inputs import failure_probability, warn_of_truncation
@@ -34,7 +35,7 @@ def certify_table(
             numbers were measured.
         quantile: the level of a quantile to certify as well, or alone if there is no cap; in (0, 1).
         confidence: with which all certificates hold together, in (0, 1).
-        unit: what the numbers count; "seconds" for a column of that name.
+        unit: what the numbers count; known for a column named "seconds", "milliseconds" or "stopping_time".
 
     Returns:
         The certificate of the mean, if there is a cap, and that of the quantile, if a level is given.
@@ -51,7 +52,7 @@ def certify_table(
             "quantile, which needs none."
         )
     values = numbers_in(Path(path), column)
-    unit = unit or ("seconds" if column == "seconds" else "")
+    unit = unit or unit_of(column)
     goals: list[Any] = [] if cap is None else [Mean(column, cap, unit)]
     if quantile is not None:
         goals.append(Quantile(column, quantile, cap=cap))

@@ -10,9 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..problems.arguments import check_type, is_number, shown
+from ..trajectory.units import TIMED
 from .certificate import Certificate
 from .inputs import Array, failure_probability, fingerprint
-from .memory import remembered
+from .known_samples import remembered
 from .misuse import check_sample
 from .sentences import EXCHANGEABLE
 
@@ -24,7 +25,7 @@ ANY_TIME = "cap, level and threshold were fixed without these problems; when to 
 NOT_TRUNCATED = "no value is truncated: a run that was stopped early counts as infinite"
 CAPPED = "a run that exceeds the cap counts as the cap, which was not taken from the values and has their unit"
 ALL_MASS = "the prior had all its mass on one candidate, which was chosen without these problems"
-TIMED = "the machine, its load and the number of threads are as they were when these times were measured"
+SAME_MACHINE = "the machine, its load and the number of threads are as they were when these times were measured"
 OTHER_PROBLEMS = "the values that improve the first bets come from other problems"
 """What a certificate rests on and the code cannot check."""
 
@@ -35,10 +36,6 @@ ONE_EACH = "there is one value per problem"
 FINITE_KL = "prior and posterior are probabilities, and the prior has mass where the posterior has"
 DISJOINT = "no problem is in two draws whose roles must be disjoint"
 """What a certificate rests on and the code has checked."""
-
-
-CLOCKS = {"seconds", "milliseconds", "ms", "s", "wall_clock"}
-"""Functionals and units that are measured by a clock."""
 
 
 class Found(NamedTuple):
@@ -126,7 +123,7 @@ class Goal(ABC):
 
     def _declared(self) -> tuple[str, ...]:
         """What the cap means to the goal, where whoever declares that there is none vouches for it, and the clock."""
-        timed = (TIMED,) if {self.functional, getattr(self, "unit", "")} & CLOCKS else ()
+        timed = (SAME_MACHINE,) if {self.functional, getattr(self, "unit", "")} & TIMED else ()
         return (*timed, *self._about_cap())
 
     def _about_cap(self) -> tuple[str, ...]:

@@ -107,7 +107,7 @@ def _warn_of_cap(values: Array, cap: float) -> None:
             f"the cap {number_exact(cap)} is the largest of these values: if it was taken from them, the certificate "
             "is false; declare one beforehand, such as the horizon."
         )
-    if 0 < largest < TINY * cap:
+    if 0 < largest < TINY * cap and cap != 1:  # ratios up to 1, such as contraction factors, have no unit
         warn(
             f"all values are below a ten-thousandth of the cap {number_exact(cap)}: if they have another unit than the "
             "cap, the certificate is false."

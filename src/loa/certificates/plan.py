@@ -21,6 +21,9 @@ from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better
 from .reference import references_of
 
+MAPPINGS = ("goals", "posterior_goals", "parts", "sizes", "paper_lam")
+"""The fields of a plan that are dictionaries."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
@@ -37,6 +40,7 @@ class Plan:
         sizes: how many problems a draw in each role has, as "posterior" and "held-out"; others are refused.
         deployed_on: where the deployed algorithm is certified: on "held-out" problems, or by Occam on the "posterior"
             problems that it was chosen on. `decided` applies the rule.
+        paper_lam: λ of the paper's theorems by functional, chosen on prior problems; for `references`.
         draws: the draws used before the plan was fixed; they belong to its fingerprint.
         later_draws: the draws used since, by `with_draw`; the fingerprint stays that of the plan as it was fixed. All
             draws must be disjoint.
@@ -57,6 +61,7 @@ class Plan:
     parts: Mapping[str, float] = dataclasses.field(default_factory=dict, kw_only=True)
     sizes: Mapping[str, int] = dataclasses.field(default_factory=dict, kw_only=True)
     deployed_on: str = dataclasses.field(default="held-out", kw_only=True)
+    paper_lam: Mapping[str, float] = dataclasses.field(default_factory=dict, kw_only=True)
     draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
     later_draws: tuple[Draw, ...] = dataclasses.field(default=(), kw_only=True)
 
@@ -73,11 +78,11 @@ class Plan:
         check_disjoint(*self.all_draws)
         for draw in self.all_draws:
             self._check_size(draw)
-        for field in ("goals", "posterior_goals", "parts", "sizes"):
+        for field in MAPPINGS:
             object.__setattr__(self, field, _Frozen(getattr(self, field)))
 
     def _check_types(self) -> None:
-        for field in ("goals", "posterior_goals", "parts", "sizes"):
+        for field in MAPPINGS:
             check_type(field, getattr(self, field), Mapping, "a dict by name")
         for field in ("draws", "later_draws"):
             check_type(field, getattr(self, field), tuple | list, "a tuple of draws")
@@ -112,6 +117,7 @@ class Plan:
             "parts": dict(self.parts),
             "sizes": dict(self.sizes),
             "deployed_on": self.deployed_on,
+            "paper_lam": dict(self.paper_lam),
             "draws": [[draw.role, draw.fingerprint] for draw in self.draws],
         }
 
@@ -197,14 +203,20 @@ class Plan:
         """The paper's and the classical bounds for the posterior goals, on the same data.
 
         Each has the whole confidence to itself and belongs to no budget: they are to be compared with, not reported
-        together.
+        together. The paper's theorems are bounds for the posterior at which they are smallest, with the λ of the plan.
         """
         _, draws = self._begin(self.posterior_goals, values, draw, "posterior", None)
         return tuple(
             of_stream(certificate) if draw.logged else certificate
             for goal in self.posterior_goals.values()
             for certificate in references_of(
-                goal, values[goal.functional], posterior, prior, self.confidence, draws=draws
+                goal,
+                values[goal.functional],
+                posterior,
+                prior,
+                self.confidence,
+                lam=self.paper_lam.get(goal.functional),
+                draws=draws,
             )
         )
 

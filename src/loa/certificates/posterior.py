@@ -16,9 +16,10 @@ from .certificate import Certificate
 from .goal import ALL_MASS, CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
 from .inputs import check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
+from .known_samples import remembered
 from .lambda_grid import best_on_grid
-from .memory import remembered
 from .misuse import check_lambda, check_prior
+from .names import UNNAMED
 from .product import kl_divergence, product_bound, product_bound_on_grid
 
 Lambda = float | tuple[float, ...]
@@ -142,7 +143,7 @@ def certify_posterior(
     cap: float,
     lam: float | Sequence[float],
     confidence: float = 0.95,
-    functional: str = "performance",
+    functional: str = UNNAMED,
     lam_origin: str = "fixed beforehand",
     draws: Mapping[str, str] | None = None,
     unit: str = "",
@@ -175,7 +176,7 @@ def certify_occam(
     *,
     cap: float,
     confidence: float = 0.95,
-    functional: str = "performance",
+    functional: str = UNNAMED,
     draws: Mapping[str, str] | None = None,
     unit: str = "",
 ) -> Certificate:

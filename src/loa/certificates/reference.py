@@ -1,8 +1,9 @@
 """The paper's own theorems and the classical bound as certificates, beside ours: same data, same confidence.
 
-All three kinds of λ that the paper allows for: fixed, chosen on prior problems (`paper_lambda`, `catoni_lambda`), or
-the best of a grid that is paid for (its remark on uniformity in λ). The default grid depends on the
-number of problems, the confidence and the cap only.
+All three kinds of λ that the paper allows for: fixed, chosen on prior problems (`choose_paper_lambda`,
+`catoni_lambda`), or the best of a grid that is paid for (its remark on uniformity in λ). The default grid depends on
+the number of problems, the confidence and the cap only. As references, the paper's theorems stand at the posterior at
+which they are smallest, `paper_posterior`, and not at that of another bound.
 """
 
 from __future__ import annotations
@@ -15,15 +16,21 @@ import numpy as np
 
 from ..problems.arguments import positive_number
 from .certificate import Certificate
-from .inputs import Array, check_positive, one_per_candidate, per_candidate
+from .inputs import Array, check_positive, failure_probability, one_per_candidate, per_candidate
 from .lambda_grid import geometric_grid
+from .names import UNNAMED
 from .pac_bayes_kl import kl_bound
 from .paper import catoni_bound, paper_bound, paper_lambda, sharp_bound
-from .posterior import Lambda, PosteriorFound, PosteriorGoal, PosteriorMean, best_lambda
+from .paper_posterior import paper_posterior
+from .posterior import BEFOREHAND, Lambda, PosteriorFound, PosteriorGoal, PosteriorMean, best_lambda
+from .product import kl_divergence
 from .rounding import complement
 
 GRID_SIZE = 8
 LARGEST_RATIO = 5.0
+
+CHOSEN = "best on the prior problems"
+"""Where a λ comes from that was chosen without the posterior problems."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +75,11 @@ average on new problems drawn like these 1000.
             kind,
         )
 
+    def best_posterior(self, values: Any, prior: Any, delta: float) -> Array:
+        """The Gibbs posterior of the theorem; with a grid of λ, that at which the bound is smallest."""
+        lam = self._grid(len(values), delta) if self.lam is None else self.lam
+        return _best_posterior(self, values, values, prior, lam, delta, self.cap)
+
     def _grid(self, count: int, delta: float) -> tuple[float, ...]:
         lowest = paper_lambda(0.0, count, delta / GRID_SIZE, self.cap, sharp=self.sharp)
         return geometric_grid(lowest, 4 * lowest, GRID_SIZE)
@@ -109,6 +121,12 @@ class PosteriorProbability(PosteriorGoal):
         )
         return found._replace(bound=complement(found.bound))
 
+    def best_posterior(self, values: Any, prior: Any, delta: float) -> Array:
+        """The Gibbs posterior of the theorem; with a grid of λ, that at which the bound is smallest."""
+        lam = _property_grid(len(values), delta) if self.lam is None else self.lam
+        failures = 1.0 - np.asarray(values, float)
+        return _best_posterior(self, values, failures, prior, lam, delta, 1.0)
+
 
 @dataclasses.dataclass(frozen=True)
 class KLMean(PosteriorGoal):
@@ -133,34 +151,41 @@ def reference_certificates(
     *,
     cap: float,
     confidence: float = 0.95,
-    functional: str = "performance",
+    functional: str = UNNAMED,
     unit: str = "",
+    lam: float | None = None,
     draws: Mapping[str, str] | None = None,
 ) -> tuple[Certificate, ...]:
     """The paper's theorem, the same with the sharp constant, and PAC-Bayes-kl, for the mean over a posterior.
 
-    Each of the three has the confidence to itself: report one.
+    The first two are bounds for the posterior at which they are smallest. Each of the three has the confidence to
+    itself: report one.
 
     Arguments:
         values: (problem, candidate), on the posterior problems.
-        posterior, prior: one probability per candidate.
+        posterior: one probability per candidate, for PAC-Bayes-kl.
+        prior: one probability per candidate.
+        lam: λ of the paper's theorem, chosen on prior problems by `choose_paper_lambda`; without it, a grid is paid
+            for. With the sharp constant λ is twice as large.
 
     Returns:
         Three certificates.
 
     >>> values = np.tile([[100.0, 150.0], [300.0, 350.0]], (500, 1))
-    >>> for certificate in reference_certificates(values, [0.9, 0.1], [0.5, 0.5], cap=500.0):
+    >>> for certificate in reference_certificates(values, [0.9, 0.1], [0.5, 0.5], cap=500.0, lam=0.17):
     ...     print(certificate.kind, round(certificate.bound, 1))
-    paper 257.2
-    paper with sharp constant 231.1
+    paper 242.9
+    paper with sharp constant 221.5
     pac-bayes-kl 235.5
     """
-    goals = (
-        PaperMean(functional, cap, unit=unit),
-        PaperMean(functional, cap, sharp=True, unit=unit),
-        KLMean(functional, cap, unit),
-    )
-    return tuple(goal.certify(values, posterior, prior, confidence, draws=draws) for goal in goals)
+    delta, origin = failure_probability(confidence), CHOSEN if lam is not None else BEFOREHAND
+    found = []
+    for sharp in (False, True):
+        goal = PaperMean(functional, cap, None if lam is None else lam * (1 + sharp), origin, sharp, unit)
+        own = goal.best_posterior(values, prior, delta)
+        found.append(goal.certify(values, own, prior, confidence, draws=draws))
+    kl = KLMean(functional, cap, unit).certify(values, posterior, prior, confidence, draws=draws)
+    return (*found, kl)
 
 
 def references_of(
@@ -170,16 +195,18 @@ def references_of(
     prior: Any,
     confidence: float,
     *,
+    lam: float | None = None,
     draws: Mapping[str, str] | None = None,
 ) -> tuple[Certificate, ...]:
     """What to print beside a goal for a posterior: the paper's theorem for it, and its relatives.
 
     Arguments:
         goal: a goal for a posterior.
-        values: values on held-out problems, one per problem.
+        values: (problem, candidate), on the posterior problems.
         posterior: one probability per candidate.
         prior: one probability per candidate.
         confidence: in (0, 1).
+        lam: λ of the paper's theorem, chosen on prior problems; without it, a grid is paid for.
         draws: the draws to compare.
 
     Returns:
@@ -198,9 +225,25 @@ def references_of(
             confidence=confidence,
             functional=goal.functional,
             unit=goal.unit,
+            lam=lam,
             draws=draws,
         )
-    return (PosteriorProbability(goal.functional).certify(values, posterior, prior, confidence, draws=draws),)
+    theorem = PosteriorProbability(goal.functional, lam, CHOSEN if lam is not None else BEFOREHAND)
+    own = theorem.best_posterior(values, prior, failure_probability(confidence))
+    return (theorem.certify(values, own, prior, confidence, draws=draws),)
+
+
+def _best_posterior(
+    goal: PosteriorGoal, values: Any, losses: Any, prior: Any, lam: Lambda, delta: float, cap: float
+) -> Array:
+    """Of the Gibbs posteriors of a grid, the one with the smallest bound on the losses."""
+    grid = lam if isinstance(lam, tuple) else (float(lam),)
+    posteriors = [paper_posterior(losses, prior, each, cap) for each in grid]
+    if len(grid) == 1:
+        return posteriors[0]
+    sign = -1.0 if goal.measure == "probability" else 1.0
+    bounds = [sign * goal.find(values, each, kl_divergence(each, prior), delta).bound for each in posteriors]
+    return posteriors[int(np.argmin(bounds))]
 
 
 def _averages(values: Any, posterior: Any, cap: float) -> Array:

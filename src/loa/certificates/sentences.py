@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..trajectory.units import unit_of
+from .names import UNNAMED
 from .rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
 
 if TYPE_CHECKING:
     from .certificate import Certificate
 
-UNITS = {"stopping_time": "iterations", "oracle_calls": "oracle calls", "seconds": "seconds", "milliseconds": "ms"}
-"""Units of functionals for certificates that do not state one."""
 LEVELS = (0.5, 0.9, 0.99)
 """The levels of a distribution function that the sentence reads out."""
 EXCHANGEABLE = (
@@ -66,7 +66,8 @@ def _several_levels(certificate: Certificate) -> str:
     """The values that a few levels reach; the largest share there is, if they reach none."""
     new, band = _new_problems(certificate), certificate.band or ((0.0, 0.0),)
     first = [(level, next((value for value, share in band if share >= level), None)) for level in LEVELS]
-    reached = [(percent_exact(level), value) for level, value in first if value is not None]
+    highest = {value: level for level, value in first if value is not None}
+    reached = [(percent_exact(level), value) for value, level in highest.items()]
     share, value = reached[0] if reached else (percent_down(band[-1][1]), band[-1][0])
     parts = [f"{_amount(certificate, 'at most', number_up(value))} on at least {share}"]
     parts += [f"at most {number_up(value)} on at least {share}" for share, value in reached[1:]]
@@ -98,13 +99,15 @@ def _quantity(certificate: Certificate) -> str:
 
 
 def _amount(certificate: Certificate, sense: str, number: str) -> str:
-    """Such as "the algorithm needs at most 112 iterations"."""
-    if unit := certificate.unit or UNITS.get(certificate.functional, ""):
-        unit = unit.removesuffix("s") if number == "1" else unit
-        return f"{_who(certificate)} needs {sense} {number} {unit}"
+    """Such as "the algorithm needs at most 112 iterations"; with its name if its unit does not say what is counted."""
+    usual = unit_of(certificate.functional)
+    unit = certificate.unit or usual
+    amount = f"{sense} {number} {unit.removesuffix('s') if number == '1' else unit}".rstrip()
+    if unit and (unit == usual or certificate.functional == UNNAMED):
+        return f"{_who(certificate)} needs {amount}"
     if certificate.target == "posterior":
-        return f"the {_name(certificate)} of {FROM_POSTERIOR} is {sense} {number}"
-    return f"the algorithm's {_name(certificate)} is {sense} {number}"
+        return f"the {_name(certificate)} of {FROM_POSTERIOR} is {amount}"
+    return f"the algorithm's {_name(certificate)} is {amount}"
 
 
 def _holds(certificate: Certificate) -> str:

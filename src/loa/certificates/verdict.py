@@ -13,7 +13,7 @@ from .binomial import clopper_pearson_lower, clopper_pearson_upper
 from .cvar import lower_cvar_bound
 from .distribution import tight_band
 from .inputs import Array, check_fraction, fingerprint, one_per_problem
-from .memory import recognized
+from .known_samples import recognized
 from .rounding import number_down, number_up, percent_exact
 
 if TYPE_CHECKING:

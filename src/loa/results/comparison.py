@@ -135,6 +135,7 @@ def compare(
     key: Key[Array, ""],
     functionals: Sequence[Functional] = (StoppingTime(), OracleCalls()),
     replicates: int = 1,
+    executor: Any = None,
     progress: bool = False,
 ) -> Comparison:
     """Evaluate algorithms on the same problems with the same randomness.
@@ -142,7 +143,7 @@ def compare(
     Arguments:
         algorithms: by name.
         problems: a stack of problems, from `problem_class.draw` or your own.
-        criterion, horizon, key, replicates, progress: as for `loa.evaluate`.
+        criterion, horizon, key, replicates, executor, progress: as for `loa.evaluate`.
         functionals: what to measure, `loa.StoppingTime()` among them; any functional of your own appears in the table.
 
     Returns:
@@ -167,6 +168,7 @@ def compare(
             key=key,
             functionals=functionals,
             replicates=replicates,
+            executor=executor,
             progress=progress,
         )
     families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}

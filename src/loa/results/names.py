@@ -1,50 +1,28 @@
-"""What measures, bounds, targets, costs and outcomes are called wherever a reader meets them.
+"""What measures, costs and outcomes are called wherever a reader meets them.
 
-Functionals are not listed here: each speaks for itself by its title, unit and symbol (`FunctionalSummary`).
+Functionals are not listed here: each speaks for itself by its title, unit and symbol (`FunctionalSummary`). The words
+of certificates stand in `loa.certificates.names`, and units in `loa.trajectory.units`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..trajectory.units import ITERATIONS, MILLISECONDS, ORACLE_CALLS
+
 MEASURES = {
     "mean": "mean",
     "median": "median",
     "q95": "95% quantile",
     "cvar95": "mean of the worst 5%",
-    "bound": "bound of the mean",
 }
-"""Measures of a functional on the test problems, and what else the paper publishes."""
+"""Measures of a functional on the test problems."""
+
+PUBLISHED = {**MEASURES, "bound": "bound of the mean"}
+"""What the paper publishes of a functional."""
 
 HEADERS = {"mean": "mean", "median": "median", "q95": "q95", "cvar95": "CVaR95"}
 """The same where there is little room."""
-
-CERTIFIED = {
-    "mean": "mean",
-    "probability": "probability",
-    "tail": "tail probability",
-    "quantile": "quantile",
-    "cvar": "conditional value at risk",
-    "distribution": "distribution",
-}
-"""Measures that a certificate can be about."""
-
-KINDS = {
-    "betting": "betting on held-out problems",
-    "clopper-pearson": "the exact binomial bound (Clopper and Pearson)",
-    "order statistics": "order statistics",
-    "berk-jones": "an exact band for the distribution function (Berk and Jones)",
-    "kolmogorov-smirnov": "the band of Kolmogorov and Smirnov for the distribution function",
-    "occam": "Occam's razor on the problems that the algorithm was chosen on",
-    "any-time": "betting that may stop at any time",
-    "product": "the product bound",
-    "paper": "the theorem of the paper",
-    "paper with sharp constant": "the theorem of the paper with the sharp constant",
-    "pac-bayes-kl": "the PAC-Bayes-kl bound",
-}
-"""Methods of bounds, as in "by betting on held-out problems"."""
-
-TARGETS = {"deployed": "the deployed algorithm", "posterior": "the average over the posterior"}
 
 OUTCOMES = {
     "won": "Better than",
@@ -83,13 +61,8 @@ class Cost:
 
 
 COSTS = {
-    "stopping_time": Cost("iterations", "iterations"),
-    "oracle_calls": Cost("oracle calls", "oracle calls"),
-    "milliseconds": Cost("wall-clock time", "ms per problem", "faster", "slower", counted=False),
+    "stopping_time": Cost(ITERATIONS, ITERATIONS),
+    "oracle_calls": Cost(ORACLE_CALLS, ORACLE_CALLS),
+    "milliseconds": Cost("wall-clock time", f"{MILLISECONDS} per problem", "faster", "slower", counted=False),
 }
 """Costs by the name of their functional; wall-clock time is measured in milliseconds."""
-
-
-def kind(name: str) -> str:
-    """The method of a bound; one that is not listed is called by its own name."""
-    return KINDS.get(name, name)

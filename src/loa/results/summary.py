@@ -21,9 +21,8 @@ from ..statistics import measures
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from ..trajectory.functionals import Functional
 from .choice import NONE, Choice
+from .names import MEASURES
 from .typed import check_types
-
-MEASURES = ("mean", "median", "q95", "cvar95")
 
 RESERVED = (
     "family", "solved", "solved_interval", "milliseconds", "seconds",  # numbers of an algorithm

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...certificates import Certificate
 from ...certificates.budget import joint_confidence
-from ...results.names import CERTIFIED, TARGETS, kind
+from ...certificates.names import CERTIFIED, TARGETS, kind
 from ...results.run_results import Results
 from ...results.summary import CertificateSummary
 from .markup import Markup, definitions, items, markup, section, table, tag

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...results import quantities
-from ...results.names import COSTS, MEASURES
+from ...results.names import COSTS, MEASURES, PUBLISHED
 from ...results.run_results import Results
-from ...results.summary import MEASURES as SHOWN
 from ...results.summary import AlgorithmSummary, FunctionalSummary
 from ...statistics.measures import Estimate
 from .markup import Markup, markup, section, table, tag
@@ -69,9 +68,9 @@ def _overview(
 
 
 def _functional(functional: FunctionalSummary, algorithms: Mapping[str, AlgorithmSummary]) -> Markup:
-    rows = [[name, *(_measure(each, functional.name, key) for key in SHOWN)] for name, each in algorithms.items()]
+    rows = [[name, *(_measure(each, functional.name, key) for key in MEASURES)] for name, each in algorithms.items()]
     unit = f" ({functional.unit})" if functional.unit and functional.unit != functional.noun else ""
-    names = {key: f"{MEASURES[key]}{_approximate(functional, key)}" for key in SHOWN}
+    names = {key: f"{MEASURES[key]}{_approximate(functional, key)}" for key in MEASURES}
     header = ["algorithm", *(name.replace("% ", "%\u00a0") for name in names.values())]
     return table(f"{functional.title}{unit} on the test problems", header, rows)
 
@@ -129,7 +128,7 @@ def published(results: Results) -> Markup:
             else:
                 own = number(getattr(ours, measure, None))
             name = results.summary.functional(functional).noun
-            rows.append([f"{name}, {MEASURES.get(measure, measure)}", number(value), own])
+            rows.append([f"{name}, {PUBLISHED.get(measure, measure)}", number(value), own])
     if not rows:
         return Markup("")
     said = (

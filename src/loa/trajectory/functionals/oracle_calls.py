@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Scalar
 
 from ...problems.oracle import Calls
+from ..units import ORACLE_CALLS
 from .functional import End, Functional, Record, capped
 
 
@@ -29,7 +30,7 @@ class OracleCalls(Functional):
 
     @property
     def unit(self) -> str:
-        return "oracle calls"
+        return ORACLE_CALLS
 
     def __check_init__(self):
         if not isinstance(self.kinds, tuple) or not set(self.kinds) <= set(Calls._fields):

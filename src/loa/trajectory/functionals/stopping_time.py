@@ -6,6 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
+from ..units import ITERATIONS
 from .functional import End, Functional, Record
 
 
@@ -24,7 +25,7 @@ class StoppingTime(Functional):
 
     @property
     def unit(self) -> str:
-        return "iterations"
+        return ITERATIONS
 
     @property
     def symbol(self) -> str:

@@ -10,12 +10,11 @@ import numpy as np
 
 from ..algorithms.weights import as_distribution
 from ..problems.arguments import shown
+from .names import CERTIFIED, TARGETS
 
 if TYPE_CHECKING:
     from .certificate import Certificate
 
-MEASURES = ("mean", "probability", "tail", "quantile", "cvar", "distribution")
-TARGETS = ("deployed", "posterior")
 NEEDED = {"tail": "threshold", "quantile": "level", "cvar": "level", "distribution": "band"}
 """The field without which a measure has no meaning."""
 
@@ -24,7 +23,7 @@ def check_possible(certificate: Certificate) -> None:
     """Refuse a certificate that cannot be one, with a sentence that names the field."""
     for name in ("functional", "measure", "kind", "target", "lam_origin", "data", "unit"):
         _require(isinstance(getattr(certificate, name), str), name, "a text", certificate)
-    _require(certificate.measure in MEASURES, "measure", f"one of {', '.join(MEASURES)}", certificate)
+    _require(certificate.measure in CERTIFIED, "measure", f"one of {', '.join(CERTIFIED)}", certificate)
     _require(certificate.target in TARGETS, "target", f"one of {', '.join(TARGETS)}", certificate)
     n = certificate.n
     _require(isinstance(n, Integral) and not isinstance(n, bool) and n >= 1, "n", "a whole number from 1", certificate)
