@@ -1,0 +1,65 @@
+"""Compiled programs are kept between processes, in a place that is safe and does not grow."""
+
+import os
+import subprocess
+import sys
+import zlib
+
+import pytest
+
+from loa.storage import kept_programs
+
+SCRIPT = """
+import sys, loa
+place = loa.keep_programs(sys.argv[1])
+import jax, jax.monitoring
+found = []
+jax.monitoring.register_event_listener(lambda event, **_: found.append(event.rsplit("/")[-1]))
+jax.jit(lambda x: x * 3 + 1)(2.0).block_until_ready()
+print(place.parent, found.count("cache_hits"), found.count("cache_misses"))
+"""
+
+
+def in_a_process(directory):
+    ours = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "TF_CPP"))}
+    done = subprocess.run([sys.executable, "-c", SCRIPT, directory], env=ours, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    place, hits, misses = done.stdout.split()
+    assert place == str(directory)
+    return int(hits), int(misses)
+
+
+def test_second_process_loads_in_silence_and_damage_is_repaired(tmp_path):
+    first = in_a_process(tmp_path)
+    assert first[0] == 0
+    assert first[1] > 0
+    assert in_a_process(tmp_path) == (first[1], 0)
+    for entry in tmp_path.glob("*/*-cache"):
+        entry.write_bytes(entry.read_bytes()[:100])
+    assert in_a_process(tmp_path) == first
+
+
+def test_least_recently_used_programs_are_deleted(tmp_path):
+    place = tmp_path / "kind"
+    place.mkdir()
+    for age in range(4):
+        entry = place / f"{age}-cache"
+        entry.write_bytes(zlib.compress(b"program"))
+        os.utime(entry, (1000 - age, 1000 - age))
+    size = entry.stat().st_size
+    kept_programs._remove_oldest(tmp_path, 2 * size)
+    assert sorted(path.name for path in place.iterdir()) == ["0-cache", "1-cache"]
+
+
+def test_directory_of_others_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delenv("JAX_COMPILATION_CACHE_DIR", raising=False)
+    tmp_path.chmod(0o777)
+    with pytest.warns(UserWarning, match="other users can write"):
+        assert kept_programs.keep_programs(tmp_path) is None
+
+
+def test_one_variable_switches_it_off(monkeypatch):
+    monkeypatch.setenv("LOA_KEEP_PROGRAMS", "0")
+    monkeypatch.setattr(kept_programs, "keep_programs", lambda: pytest.fail("was asked to keep programs"))
+    assert kept_programs.keep_unless_refused() is None
