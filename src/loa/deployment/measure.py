@@ -9,19 +9,21 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..problems.arguments import check_type, positive_number, shown
+from ..parallel.tasks import as_they_come, check_executor
+from ..problems.arguments import check_type, positive_number
 from ..problems.instances import Instances
 from ..problems.problem_class import count_problems, whole_number
 from ..problems.warning import warn
 from ..trajectory.evaluation import Performance
 from ..trajectory.progress import counted
+from ..trajectory.units import unit_of
 from .external import External
 from .killable import FAILED, SOLVED, Killable, Run
 
 CHUNKS = 32
 """Into at most this many parts runs are divided among the workers of an executor."""
 
-UNITS = {"seconds": "seconds", "cpu_seconds": "CPU seconds"}
+UNITS = {name: unit_of(name) for name in ("seconds", "cpu_seconds")}
 
 
 def measure(
@@ -63,8 +65,7 @@ def measure(
     timeout, replicates = positive_number("timeout", timeout), whole_number("replicates", replicates)
     if memory is not None:
         whole_number("memory", memory, most=2**63 - 1)
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor must be one of concurrent.futures, or have its interface, got {shown(executor)}.")
+    check_executor(executor)
     every = _listed(instances)
     tasks = [(place, replicate) for place in range(len(every)) for replicate in range(replicates)]
     options = {"timeout": timeout, "memory": memory}
@@ -73,12 +74,7 @@ def measure(
             work = [(every[place], replicate) for place, replicate in tasks]
             runs = _runs(solver, work, options, lambda done: count(0, done))
         else:
-            chunks = np.array_split(np.arange(len(tasks)), min(CHUNKS, len(tasks)))
-            sent = [
-                executor.submit(_runs, solver, [(every[tasks[k][0]], tasks[k][1]) for k in chunk], options)
-                for chunk in chunks
-            ]
-            runs = [run for each in sent for run in each.result()]
+            runs = _runs_on(executor, solver, every, tasks, options, lambda done: count(0, done))
     _warn_of_failures(runs, replicates)
     performance = _performance(runs, (len(every), replicates), timeout)
     return dataclasses.replace(performance, about={"algorithm": solver.words, "time limit": f"{timeout:g} s"})
@@ -116,6 +112,27 @@ def _runs(
             found.append(process.run(instance, **options, **{**seed, **solver.parameters}))
             report(done)
     return found
+
+
+def _runs_on(
+    executor: Any, solver: External, every: list[Any], tasks: list[tuple[int, int]], options: Mapping[str, Any],
+    report: Callable[[int], None],
+) -> list[Run]:  # fmt: skip
+    """The same runs on the workers of an executor, in chunks."""
+    chunks = np.array_split(np.arange(len(tasks)), min(CHUNKS, len(tasks)))
+    work = (
+        (number, (solver, [(every[tasks[k][0]], tasks[k][1]) for k in chunk], options))
+        for number, chunk in enumerate(chunks)
+    )
+
+    def described(number: int) -> str:
+        return f"{solver.words} on instances {tasks[chunks[number][0]][0]} to {tasks[chunks[number][-1]][0]}"
+
+    found: dict[int, list[Run]] = {}
+    for number, runs in as_they_come(executor, _runs, work, described):
+        found[number] = runs
+        report(sum(map(len, found.values())))
+    return [run for number in range(len(chunks)) for run in found[number]]
 
 
 def _warn_of_failures(runs: list[Run], replicates: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import Form
@@ -40,6 +41,7 @@ def solve(
     start: Any = None,
     width: int | None = None,
     devices: Sequence[Device] | None = None,
+    executor: Any = None,
     checkpoints: Evaluations | Path | str | None = None,
     progress: bool = False,
 ) -> Solutions:
@@ -59,6 +61,7 @@ def solve(
         start: points to start from, stacked along the axis of the problems; by default those of the class.
         width: the number of problems that are solved in parallel, at least 1. Chosen automatically by default.
         devices: the devices among which problems are divided; by default all devices of the default backend.
+        executor: workers that solve chunks of problems, as in `loa.evaluate`.
         checkpoints: a directory. Progress is saved there; the same call resumes, with the same result.
         progress: whether to show a progress bar on a terminal, or elsewhere a line every few minutes.
 
@@ -76,6 +79,7 @@ def solve(
     functionals, chosen = check_arguments(
         algorithm, problem_class, problems, criterion, horizon, key, [BestPoint(criterion)], 1, width, devices
     )
+    check_executor(executor)
     count = count_problems(problems)
     stack = algorithm if isinstance(algorithm, Stack) else None
     job = Job(
@@ -93,7 +97,7 @@ def solve(
         draws=None if stack is None else _draws(stack, count, key),
         starts=None if start is None else starts_for(problem_class, problems, start),
     )
-    _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress)
+    _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress, executor)
     answer: Any = jax.tree.map(lambda leaf: leaf[0, :, 0], ended.values[0])
     if np.isposinf(answer.loss).any():
         answer = jax.tree.map(np.asarray, _settled(answer, problem_class, criterion, job.problems))

@@ -59,6 +59,7 @@ def langevin_support(
     at_least: float = 0.95,
     free: Callable[[Any], bool] = eqx.is_inexact_array,
     functionals: Sequence[Functional] = (StoppingTime(),),
+    executor: Any = None,
     checkpoints: Path | str | None = None,
 ) -> Support:
     r"""Sample algorithms around a trained one, by constrained Langevin dynamics on the prior problems.
@@ -88,6 +89,7 @@ def langevin_support(
         at_least: as in `loa.train`, in [0, 1].
         free: which parameters vary; all candidates share the others.
         functionals: what is measured for every candidate on the prior problems.
+        executor: workers on which candidates are evaluated, as in `loa.evaluate`.
         checkpoints: a directory, as in `loa.evaluate`.
 
     Returns:
@@ -107,7 +109,10 @@ def langevin_support(
     objective = as_objective(objective)
     parameters, form = eqx.partition(in_precision_of_problems(algorithm, problem_class, problems), free)
     if not jax.tree.leaves(parameters):
-        return _alone(algorithm, problem_class, problems, criterion, horizon, key, functionals, checkpoints)
+        options = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2), functionals=functionals)
+        options |= dict(executor=executor, checkpoints=as_evaluations(checkpoints))
+        only = stack([algorithm])  # no neighbours
+        return Support(only, evaluate(only, problem_class, problems, **options))
 
     recipe = Recipe(
         form, problem_class, criterion, objective, *_dynamics(float(step_size), thinning), batch,
@@ -115,7 +120,7 @@ def langevin_support(
     )  # fmt: skip
     kept_in = as_evaluations(checkpoints)
     options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=jax.random.fold_in(key, 2))
-    options |= dict(functionals=[constraint, *functionals], checkpoints=kept_in)
+    options |= dict(functionals=[constraint, *functionals], executor=executor, checkpoints=kept_in)
 
     kept, looks, found = [], [], 0
     for number, proposals in enumerate(_proposals(recipe, parameters, problems, chains, thinning, key, kept_in)):
@@ -138,13 +143,6 @@ def langevin_support(
             )
     stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:size], *kept)
     return Support(_stack_of(stacked, form), Performance.joined(looks).of_candidates(slice(size)))
-
-
-def _alone(algorithm, problem_class, problems, criterion, horizon, key, functionals, checkpoints) -> Support:
-    """An algorithm without parameters that are free has no neighbours: it is the only candidate."""
-    only, own_key = stack([algorithm]), jax.random.fold_in(key, 2)
-    options: dict[str, Any] = dict(criterion=criterion, horizon=horizon, key=own_key, functionals=functionals)
-    return Support(only, evaluate(only, problem_class, problems, **options, checkpoints=as_evaluations(checkpoints)))
 
 
 def _proposals(

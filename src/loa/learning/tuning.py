@@ -90,6 +90,7 @@ def tune(
     candidates: int = 64,
     rounds: int = 5,
     replicates: int = 1,
+    executor: Any = None,
     checkpoints: Path | str | None = None,
     progress: bool = False,
 ) -> Tuned:
@@ -108,6 +109,7 @@ def tune(
         candidates: the number of settings in a round, at least 1.
         rounds: the number of rounds, at least 1.
         replicates: trajectories per problem, for random algorithms and starts.
+        executor: workers that run chunks of problems, as in `loa.evaluate`.
         checkpoints: a directory, as in `loa.evaluate`; the same call resumes a search that was killed.
         progress: whether to print a line per round.
 
@@ -132,7 +134,7 @@ def tune(
     functional = StoppingTime() if functional is None else functional
     check_functionals([functional])
     options = dict(criterion=criterion, horizon=horizon, key=key, functionals=[functional], replicates=replicates)
-    options |= dict(checkpoints=as_evaluations(checkpoints))
+    options |= dict(executor=executor, checkpoints=as_evaluations(checkpoints))
 
     def objective(algorithms: list[Algorithm]) -> list[float]:
         values = _evaluate_each(algorithms, problem_class, problems, options)

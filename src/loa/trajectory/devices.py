@@ -17,6 +17,7 @@ import numpy as np
 from ..problems.blas_threads import one_blas_thread
 from ..storage.resuming import Evaluations
 from .checks import check_job, warn_of_precision
+from .chunks import chunk_size, run_chunks
 from .compiled_programs import make_room
 from .engine import run
 from .job import Job, Outcome
@@ -27,8 +28,9 @@ Device = Any
 
 
 def run_job(
-    job: Job, width: int | None, devices: tuple[Device, ...], checkpoints: Evaluations | None, progress: bool
-) -> tuple[Job, Outcome, float]:
+    job: Job, width: int | None, devices: tuple[Device, ...], checkpoints: Evaluations | None, progress: bool,
+    executor: Any = None,
+) -> tuple[Job, Outcome, float]:  # fmt: skip
     """Check a job and run all its trajectories.
 
     Arguments:
@@ -37,6 +39,7 @@ def run_job(
         devices: the devices among which problems are divided; empty for the one where the arrays are.
         checkpoints: where progress is saved.
         progress: whether it is shown.
+        executor: whose workers run the job in chunks of problems, instead of the devices.
 
     Returns:
         The job as it was run, its results with the leading axes (candidate, problem, replicate), and the seconds they
@@ -46,6 +49,10 @@ def run_job(
     slot_bytes, keeps_smoothness = check_job(job)
     job = dataclasses.replace(job, keeps_smoothness=keeps_smoothness)
     warn_of_precision(job)
+    if executor is not None:
+        width = width or choose_width(slot_bytes, chunk_size(job) * job.size // job.shape[1])
+        with counted(progress, "trajectories", [job.size]) as count:
+            return job, *run_chunks(job, width, slot_bytes, executor, checkpoints, partial(count, 0))
     width = width or choose_width(slot_bytes, job.size // max(1, len(devices)))
     shares = _shares(job, devices)
     try:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.warning import warn
@@ -112,6 +113,7 @@ def evaluate(
     replicates: int = 1,
     width: int | None = None,
     devices: Sequence[Device] | None = None,
+    executor: Any = None,
     checkpoints: Evaluations | Path | str | None = None,
     progress: bool = False,
 ) -> Performance:
@@ -132,6 +134,8 @@ def evaluate(
         replicates: the number of trajectories per problem, for random algorithms and starts; at least 1.
         width: the number of trajectories that run in parallel, at least 1. Chosen automatically by default.
         devices: the devices among which problems are divided; by default all devices of the default backend.
+        executor: workers that run chunks of problems: anything with the interface of `concurrent.futures`, such as
+            `loa.Processes(8)`. Numbers are the same bits with any number of workers; none by default.
         checkpoints: a directory. A long evaluation saves progress there; the same call resumes, with the same result.
             Any number of evaluations can share the directory; delete it when they are done.
         progress: whether to show a progress bar on a terminal, or elsewhere a line every few minutes.
@@ -150,11 +154,14 @@ def evaluate(
     functionals, devices = check_arguments(
         algorithm, problem_class, problems, criterion, horizon, key, functionals, replicates, width, devices
     )
+    check_executor(executor)
     checkpoints = as_evaluations(checkpoints)
     stack = algorithm if isinstance(algorithm, Stack) else None
     if stack is not None and _bytes_per_candidate(stack) > LARGE_CANDIDATE:
         options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
-        options |= dict(width=width, devices=devices or None, checkpoints=checkpoints, progress=progress)
+        options |= dict(
+            width=width, devices=devices or None, executor=executor, checkpoints=checkpoints, progress=progress
+        )
         return _one_after_the_other(stack, problem_class, problems, options)
     job = Job(
         in_precision_of_problems(algorithm if stack is None else stack.algorithms, problem_class, problems),
@@ -169,7 +176,7 @@ def evaluate(
         None if stack is None else len(stack),
         int(replicates),
     )
-    job, ended, seconds = run_job(job, width, devices, checkpoints, progress)
+    job, ended, seconds = run_job(job, width, devices, checkpoints, progress, executor)
     names = [functional.name for functional in functionals]
     values, outcome = dict(zip(names, ended.values, strict=True)), ended.words
     if stack is None:

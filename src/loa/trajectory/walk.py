@@ -23,8 +23,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.once import smoothness_once
 from ..problems.oracle import Calls, Oracle
+from ..problems.per_problem import smoothness_once
 from ..problems.problem_class import ProblemClass
 from ..problems.remembered import remembered
 from ..problems.vector_points import Form, VectorPoints, form_of_points

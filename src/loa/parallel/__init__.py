@@ -1,0 +1,3 @@
+"""Work on several processes or machines: anything with the interface of `concurrent.futures`."""
+
+from .processes import Processes as Processes
