@@ -38,7 +38,8 @@ for every family and objective, on {cores} cores. All numbers are means over tes
 an unsolved problem counts as the horizon, and ratios of calls and times are per solved problem. Each cost is compared
 with the classical method that is best in that cost:
 **1.5 ×** means that this method needs 1.5 times as much as the deployed algorithm. Percentages after a number say how
-many problems were solved, where these are not all. Times per problem are those of a batch divided by its size."""
+many problems were solved, where these are not all. Times per problem are those of a batch divided by its size.
+The runs were made with {commits}.{conditions}"""
 
 
 def run(family: str, objective: str, directory: Path, minutes: float) -> None:
@@ -162,12 +163,14 @@ def costs(numbers: AlgorithmSummary) -> str:
     return ", ".join([*amounts, f"{numbers.solved:.0%} solved"])
 
 
-def page(runs: Runs) -> str:
+def page(runs: Runs, conditions: str = "") -> str:
     families = [name for name in EXAMPLES if any(name in each for each in runs.values())]
     tables = [overview(*each) for each in runs.items()]
     done = [run for each in runs.values() for run in each.values() if isinstance(run, RunSummary)]
     cores = " or ".join(sorted({str(each.provenance["machine"]["cores"]) for each in done})) or "no"
-    parts = [HEAD.format(cores=cores), *tables, "## The families", *(section(each, runs) for each in families)]
+    commits = ", ".join(sorted({str(each.provenance["commit"])[:7] for each in done}))
+    head = HEAD.format(cores=cores, commits=f"commit {commits}", conditions=f" {conditions}" if conditions else "")
+    parts = [head, *tables, "## The families", *(section(each, runs) for each in families)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -178,6 +181,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/gallery"), help="where the runs are kept")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "gallery.md", help="the page to write")
     parser.add_argument("--minutes", type=float, default=15.0, help="the longest time for one run")
+    parser.add_argument("--conditions", default="", help="a sentence for the page, on what else the machine was doing")
     parser.add_argument("--only-page", action="store_true", help="run nothing")
     chosen = parser.parse_args()
     unknown = [name for name in chosen.families if name not in EXAMPLES]
@@ -186,8 +190,8 @@ def main() -> None:
     for objective in [] if chosen.only_page else chosen.minimize:
         for family in chosen.families or EXAMPLES:
             run(family, objective, chosen.out / objective / family, chosen.minutes)
-            chosen.page.write_text(page(found(chosen.out, list(EXAMPLES))))
-    chosen.page.write_text(page(found(chosen.out, list(EXAMPLES))))
+            chosen.page.write_text(page(found(chosen.out, list(EXAMPLES)), chosen.conditions))
+    chosen.page.write_text(page(found(chosen.out, list(EXAMPLES)), chosen.conditions))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 import scipy.optimize
 
 import loa
-from loa.problems.once import smoothness_once
+from loa.problems.per_problem import smoothness_once
 
 KEY = jax.random.key(3)
 
@@ -121,6 +121,23 @@ def test_smoothness_is_computed_once_per_problem_and_not_once_per_step():
     assert {round(each, 12) for each in seen} == {round(float(each), 12) for each in problems[0][:, 0, 0]}
 
 
+class Unstated(Boxes):
+    """The same problems, without a word on their smoothness."""
+
+    def smoothness(self, problem):
+        return loa.ProblemClass.smoothness(self, problem)
+
+
+def test_smoothness_is_estimated_where_a_class_with_a_prox_does_not_state_it():
+    """The power method finds the largest eigenvalue of a quadratic from below; the margin is 1.1."""
+    problems = Boxes().draw(KEY, 20)
+    estimated, exact = jax.vmap(Unstated().smoothness)(problems), jax.vmap(Boxes().smoothness)(problems)
+    assert np.all(estimated >= exact)
+    assert np.all(estimated <= 1.1 * exact * (1 + 1e-9))
+    result = times_of(loa.FISTA(), Unstated(), problems, loa.prox_residual_below(1e-9))
+    assert (result.outcome == "solved").all()
+
+
 def test_a_known_constant_is_used_for_its_own_problem_only():
     boxes, mine, other = Boxes(), Boxes().sample(KEY), Boxes().sample(jax.random.key(4))
     known = smoothness_once(boxes, mine, jnp.asarray(7.0))
@@ -172,3 +189,34 @@ def test_newton_solves_a_quadratic_in_about_one_step():
     problems = Bowls().draw(KEY, 5)
     result = times_of(loa.Newton(log_damping=-30.0), Bowls(), problems, loa.gradient_norm_below(1e-10))
     assert result["stopping_time"].max() == 1
+
+
+class Rescaled(loa.ProblemClass):
+    """A convex function that is not quadratic, in coordinates of very different units."""
+
+    units: jax.Array
+
+    def sample(self, key):
+        return 1.0 + jax.random.uniform(key, (3,))
+
+    def loss(self, x, problem):
+        y = x / self.units
+        return jnp.sum(jnp.cosh(problem * y)) + 0.5 * jnp.sum(y) ** 2
+
+    def start(self, problem, key):
+        return jnp.array([1.0, -2.0, 1.5]) * self.units
+
+
+def test_newton_with_full_scaling_does_not_depend_on_units_and_without_it_does():
+    """With q = 1 points are the same in other units; with q = 0, the negative control, they are not."""
+    units = jnp.array([1e3, 1.0, 1e-2])
+
+    def in_first_units(units, scaling):
+        problems = Rescaled(units).draw(jax.random.key(0), 4)
+        newton = loa.Newton(log_damping=0.0, scaling=scaling)
+        found = loa.trajectories(newton, Rescaled(units), problems, horizon=6, key=jax.random.key(1))
+        return np.asarray(found.iterates) / np.asarray(units)
+
+    for scaling, alike in ((1.0, True), (0.0, False)):
+        both = [in_first_units(each, scaling) for each in (jnp.ones(3), units)]
+        assert np.allclose(*both, rtol=1e-8, atol=1e-8) == alike

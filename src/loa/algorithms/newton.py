@@ -18,6 +18,10 @@ ROUNDING = 10.0
 """Losses that differ by fewer units of relative precision than this are taken as equal."""
 
 
+SMALLEST = 1e-12
+"""The smallest curvature of a coordinate that damping is scaled by, as a share of the average."""
+
+
 class Model(NamedTuple):
     """A point that is to be tried; the best point so far with its loss, gradient and curvature; and the damping."""
 
@@ -32,17 +36,20 @@ class Model(NamedTuple):
 class Newton(Algorithm):
     r"""Newton's method with adaptive damping, for smooth losses.
 
-    \[ x^{(t+1)} = x - (H + \mu s I)^{-1} \nabla \ell(x, \theta), \qquad s = \frac1d \sum_i |H_{ii}|,
-    \]
+    \[ x^{(t+1)} = x - (H + \mu S)^{-1} \nabla \ell(x, \theta), \qquad S_{ii} = s^{1-q} |H_{ii}|^q, \quad
+       s = \frac1d \sum_i |H_{ii}|, \]
 
     where x is the best of the points so far and H the Hessian there. The damping μ shrinks by a factor when a point is
-    better than those before, and grows when it is not, or when \(H + \mu s I\) is not positive definite, so that the
-    next point is closer. A step takes one value, one gradient and one Hessian, and solves d linear equations.
+    better than those before, and grows when it is not, or when \(H + \mu S\) is not positive definite, so that the
+    next point is closer. With q = 1 the method does not depend on the units of the coordinates. A step takes one
+    value, one gradient and one Hessian, and solves d linear equations.
 
     Arguments:
         log_damping: the logarithm of the first μ.
         log_shrink: the logarithm of the factor by which μ shrinks.
         log_grow: the logarithm of the factor by which μ grows.
+        scaling: q in [0, 1]. With 0 all coordinates are damped equally, as Levenberg did; with 1 each in proportion to
+            its curvature, as Marquardt did, which suits coordinates of very different size.
 
     >>> import jax, loa
     >>> rosenbrock = loa.problems.Rosenbrock(dimension=2)
@@ -55,6 +62,7 @@ class Newton(Algorithm):
     log_damping: Float[Array, ""] = eqx.field(converter=parameter("log_damping"), default=-5.0)
     log_shrink: Float[Array, ""] = eqx.field(converter=parameter("log_shrink"), default=-1.5)
     log_grow: Float[Array, ""] = eqx.field(converter=parameter("log_grow"), default=1.5)
+    scaling: Float[Array, ""] = eqx.field(converter=parameter("scaling"), default=0.0)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Model:
         zero = jnp.zeros((x0.size, x0.size), x0.dtype)
@@ -71,12 +79,17 @@ class Newton(Algorithm):
         curvature = jnp.where(better, curvature, state.curvature)
         change = jnp.where(better, self.log_shrink, self.log_grow)
         log_damping = jnp.clip(state.log_damping + change, -30.0, 30.0)
-        damping = jnp.exp(log_damping) * positive_mean(jnp.diagonal(curvature))
-        factor = jnp.linalg.cholesky(curvature + damping * jnp.eye(best.size, dtype=best.dtype))
+        damping = jnp.exp(log_damping) * self._sizes(jnp.diagonal(curvature))
+        factor = jnp.linalg.cholesky(curvature + jnp.diag(damping))
         definite = jnp.all(jnp.isfinite(factor))
         move = cho_solve((jnp.where(definite, factor, 1.0), True), gradient.ravel()).reshape(best.shape)
         log_damping = jnp.where(definite, log_damping, log_damping + self.log_grow - self.log_shrink)
         return Model(jnp.where(definite, best - move, best), best, loss, gradient, curvature, log_damping)
+
+    def _sizes(self, diagonal: Float[Array, " d"]) -> Float[Array, " d"]:
+        """What the damping of each coordinate is in proportion to."""
+        mean = positive_mean(diagonal)
+        return mean * jnp.maximum(jnp.abs(diagonal) / mean, SMALLEST) ** self.scaling
 
     def look(self, oracle: Oracle, x: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...], Float[Array, "d d"]]:
         """Loss, gradient and curvature at a point."""

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..problems.cones import Cones, onto_bounds
 from ..problems.programs import PrimalDual, Program
 
 
@@ -29,11 +30,11 @@ class WarmStart(eqx.Module):
         hidden = jax.nn.relu(white @ self.inner + self.bias)
         return jnp.concatenate([jnp.ones(1, white.dtype), white, hidden])
 
-    def __call__(self, program: Program) -> PrimalDual:
+    def __call__(self, program: Program, cones: Cones = ()) -> PrimalDual:
         """The guess, with z as near to Ax as the bounds allow."""
         guess = self.features(program) @ self.outer
         x, y = guess[: len(program.q)], guess[len(program.q) :]
-        return PrimalDual(x, jnp.clip(program.A @ x, program.lower, program.upper), y)
+        return PrimalDual(x, onto_bounds(program.A @ x, program.lower, program.upper, cones), y)
 
 
 def vectors(program: Program) -> Float[Array, " p"]:

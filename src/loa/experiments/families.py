@@ -104,7 +104,7 @@ def _smooth(lesson: Lesson) -> list[Family]:
     return families
 
 
-NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0)}
+NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0), "scaling": (0.0, 1.0)}
 
 
 def _quasi_newton(sample: Sample, curvature: Curvature, words: str) -> Family:

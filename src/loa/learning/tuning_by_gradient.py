@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -61,17 +62,11 @@ def tune_by_gradient(
     intervals = checked_space(space)
     tried: list[tuple[dict[str, float], float]] = []
 
-    @jax.jit
-    def objective(position: Float[Array, " parameter"]) -> Scalar:
-        setting = {name: i.at(p) for (name, i), p in zip(intervals.items(), position, strict=True)}
-        algorithm = made_by(algorithm_factory, setting)
-        return _mean_after(algorithm, problem_class, problems, functional, horizon, key)
-
-    slope = jax.jit(jax.value_and_grad(objective))
+    given = (_Maker(algorithm_factory, tuple(intervals.items())), problem_class, problems, functional, horizon, key)
 
     def value_and_slope(position: np.ndarray) -> tuple[float, np.ndarray]:
         with waiting_for(f"the gradient of {functional.name} through {horizon} steps"):
-            value, gradient = jax.block_until_ready(slope(jnp.asarray(position)))
+            value, gradient = jax.block_until_ready(_value_and_slope(jnp.asarray(position), *given))
         tried.append((setting_at(intervals, position), float(value)))
         return float(value), np.asarray(gradient, float)
 
@@ -92,6 +87,23 @@ def tune_by_gradient(
     parameters = setting_at(intervals, found.x)
     warn_at_the_edge(intervals, parameters)
     return Tuned(algorithm_factory(**parameters), parameters, float(found.fun), tried)
+
+
+class _Maker(eqx.Module):
+    """Makes the algorithm at a position of the search space; programs are recognized by it."""
+
+    factory: Callable[..., Algorithm] = eqx.field(static=True)
+    intervals: tuple[tuple[str, Interval], ...] = eqx.field(static=True)
+
+    def __call__(self, position: Float[Array, " parameter"]) -> Algorithm:
+        setting = {name: i.at(p) for (name, i), p in zip(self.intervals, position, strict=True)}
+        return made_by(self.factory, setting)
+
+
+@eqx.filter_jit
+def _value_and_slope(position: Float[Array, " parameter"], maker: _Maker, *given: Any) -> tuple[Scalar, Array]:
+    """The mean of a functional and its gradient by the position; compiled once for equal shapes."""
+    return jax.value_and_grad(lambda at: _mean_after(maker(at), *given))(position)
 
 
 def _mean_after(algorithm, problem_class, problems, functional: Functional, horizon: int, key) -> Scalar:

@@ -3,8 +3,8 @@
 from . import gaps as gaps
 from . import sets as sets
 from .computed_optimum import ComputedOptimum as ComputedOptimum
-from .given import FromFunctions as FromFunctions
-from .given import FromInstances as FromInstances
+from .from_functions import FromFunctions as FromFunctions
+from .from_functions import FromInstances as FromInstances
 from .images import ImageRestoration as ImageRestoration
 from .instances import Instances as Instances
 from .lasso import Lasso as Lasso

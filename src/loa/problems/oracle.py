@@ -153,6 +153,11 @@ class Oracle:
             )
         return self.problem_class.arrays(self.problem)  # pyright: ignore[reportAttributeAccessIssue]
 
+    @property
+    def cones(self) -> tuple[int, ...]:
+        """How many of the last rows of a program belong to each second-order cone."""
+        return self.problem_class.cones  # pyright: ignore[reportAttributeAccessIssue]
+
     def smoothness(self) -> Scalar:
         """The smoothness constant L of the problem. It depends on the problem alone and is not counted."""
         return self.problem_class.smoothness(self.problem)

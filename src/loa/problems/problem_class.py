@@ -18,6 +18,7 @@ from . import (
     wrong_compiler,  # noqa: F401 (warns of a version of JAX that computes wrong results)
 )
 from .arguments import shown
+from .estimated_smoothness import estimated_smoothness
 from .waiting import waiting_for
 from .warning import warn
 
@@ -168,7 +169,9 @@ class ProblemClass(eqx.Module):
         raise self._missing("stochastic loss", "stochastic_loss(self, x, problem, key)")
 
     def smoothness(self, problem: Any) -> Scalar:
-        """A Lipschitz constant L of the gradient of the smooth part."""
+        """A Lipschitz constant L of the gradient of the smooth part; estimated by default where there is a prox."""
+        if self.has("prox"):
+            return estimated_smoothness(self, problem)
         raise self._missing("smoothness constant", "smoothness(self, problem)")
 
     def optimal_loss(self, problem: Any) -> Scalar | float:

@@ -21,7 +21,7 @@ def smoothness_once(problem_class: ProblemClass, problem: Any, smoothness: Scala
     Returns:
         an object with all attributes and methods of `problem_class`; the class itself if it has no such constant.
     """
-    if not problem_class.has("smoothness"):
+    if not (problem_class.has("smoothness") or problem_class.has("prox")):
         return problem_class
     try:
         known = problem_class.smoothness(problem) if smoothness is None else smoothness
