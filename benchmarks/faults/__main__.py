@@ -1,27 +1,27 @@
-"""Try all faults, print the table, and write it to docs/reliability.md.
+"""Try all faults or one of them, note what came of it, and write docs/reliability.md.
 
-python -m benchmarks.faults            # full size
-python -m benchmarks.faults --small    # a size that fits into minutes
+python -m benchmarks.faults                            # full size, hours
+python -m benchmarks.faults --small                    # a size that fits into minutes
+python -m benchmarks.faults --only "killed runs"       # one of the faults
+python -m benchmarks.faults --only "lapack: qr, 2"     # one loss on two devices
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
+import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import jax
 
-from . import bad_input, damaged_runs, files, killed_runs, lapack
+from . import bad_input, damaged_runs, files, killed_runs, lapack, records
 from .bad_input.rows import verdict
-from .counts import Count, table
-
-PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+from .counts import Count
 
 
 class Size(NamedTuple):
@@ -45,10 +45,12 @@ def bad_arguments() -> Count:
     return Count("bad argument of a public function", "one sentence of loa's own", len(rows), tuple(lost))
 
 
-def damage(run: Path, copy: Path, wrong_values: int) -> Count:
+def damage(wrong_values: int) -> Count:
     """Damaged and tampered files of a finished run."""
+    folder = Path(tempfile.mkdtemp())
+    run = killed_runs.undisturbed(folder)
     kinds = list(damaged_runs.damages(run, wrong_values))
-    lost = [f"{kind.name}: {wrong}" for kind in kinds if (wrong := damaged_runs.verdict(kind, run, copy))]
+    lost = [f"{kind.name}: {wrong}" for kind in kinds if (wrong := damaged_runs.verdict(kind, run, folder / "damaged"))]
     return Count(
         "file of a run lost, cut, replaced or edited",
         "`loa report` answers in one sentence or with a report, never with a traceback",
@@ -57,52 +59,45 @@ def damage(run: Path, copy: Path, wrong_values: int) -> Count:
     )
 
 
-def all_faults(size: Size, seed: int) -> Iterator[Count]:
-    """All kinds of faults, one after the other."""
-    generator, folder = random.Random(seed), Path(tempfile.mkdtemp())
-    yield files.kills_in_writes(size.kills_in_writes, generator)
-    yield files.full_disks(size.full_disks, generator)
-    yield from files.flipped_bits(size.bits, generator)
-    yield bad_arguments()
-    yield killed_runs.killed_runs(size.kills_of_runs, generator, folder)
-    yield damage(folder / "undisturbed", folder / "damaged", size.wrong_values)
-    yield lapack.side_by_side(size.lapack)
-
-
-def page(counts: list[Count], size: Size, seed: int, seconds: float) -> str:
-    """The page on reliability."""
-    kind = "full" if size == FULL else "small"
-    return f"""# Reliability
-
-What loa does when something goes wrong: processes are killed, disks are full, bits flip, files are edited, arguments
-make no sense. Each fault is tried many times. It counts as survived as the second column of
-the table says.
-
-{table(counts)}
-
-Made by `python -m benchmarks.faults{"" if size == FULL else " --small"}`, at the {kind} size with seed {seed}, in
-{seconds / 60:.0f} minutes on {os.cpu_count()} cores. The table of bad arguments is in
-`benchmarks/faults/bad_input`; tests go through it, and through the other faults at a small size.
-"""
+def faults(size: Size, generator: random.Random) -> dict[str, Callable[[], list[Count]]]:
+    """All kinds of faults by name, one after the other."""
+    linear = {
+        f"lapack: {of}, {devices}": lambda of=of, devices=devices: [lapack.side_by_side(size.lapack, [(of, devices)])]
+        for of, devices in lapack.ROWS
+    }
+    return {
+        "kills in writes": lambda: [files.kills_in_writes(size.kills_in_writes, generator)],
+        "full disks": lambda: [files.full_disks(size.full_disks, generator)],
+        "flipped bits": lambda: list(files.flipped_bits(size.bits, generator)),
+        "bad arguments": lambda: [bad_arguments()],
+        "killed runs": lambda: [killed_runs.killed_runs(size.kills_of_runs, generator, Path(tempfile.mkdtemp()))],
+        "damaged runs": lambda: [damage(size.wrong_values)],
+        **linear,
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--small", action="store_true", help="try each fault less often")
     parser.add_argument("--seed", type=int, default=0, help="of the random moments, bytes and bits")
+    parser.add_argument("--only", choices=faults(SMALL, random.Random(0)), help="the fault to try; all by default")
     options = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
-    size, began = SMALL if options.small else FULL, time.monotonic()
-    counts = []
-    for count in all_faults(size, options.seed):
-        counts.append(count)
-        print(f"{count.fault}: {count.survived} of {count.tried} survived", flush=True)
-        for line in count.lost:
-            print(f"lost: {count.fault}: {line}", flush=True)
-    text = page(counts, size, options.seed, time.monotonic() - began)
-    print(text)
-    PAGE.write_text(text)
-    raise SystemExit(any(count.lost for count in counts))
+    size, any_lost = SMALL if options.small else FULL, False
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
+    for name, trial in faults(size, random.Random(options.seed)).items():
+        if options.only in (None, name):
+            began, counts = time.monotonic(), trial()
+            minutes = (time.monotonic() - began) / 60
+            kind = "small" if options.small else "full"
+            records.note(name, counts, size=kind, seed=options.seed, minutes=round(minutes, 2), loa=commit)
+            for count in counts:
+                print(f"{name}: {count.fault}: {count.survived} of {count.tried} survived", flush=True)
+                any_lost = any_lost or bool(count.lost)
+                for line in count.lost:
+                    print(f"lost: {count.fault}: {line}", flush=True)
+            records.PAGE.write_text(records.page(records.read(), tuple(lapack.LOSSES)))
+    raise SystemExit(any_lost)
 
 
 if __name__ == "__main__":

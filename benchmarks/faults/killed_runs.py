@@ -48,13 +48,19 @@ def command(file: Path, out: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "loa", "run", str(file), "--out", str(out), *more]
 
 
-def killed_runs(kills: int, generator: random.Random, folder: Path) -> Count:
-    """Kill one run after the other, resume each until the kills are used up, and compare with an undisturbed run."""
+def undisturbed(folder: Path) -> Path:
+    """The directory of a run that nothing happened to."""
     file = folder / "own.py"
     file.write_text(OWN_FILE)
-    began = time.monotonic()
     subprocess.run(command(file, folder / "undisturbed"), check=True, capture_output=True)
-    seconds, right = time.monotonic() - began, _numbers(folder / "undisturbed")
+    return folder / "undisturbed"
+
+
+def killed_runs(kills: int, generator: random.Random, folder: Path) -> Count:
+    """Kill one run after the other, resume each until the kills are used up, and compare with an undisturbed run."""
+    began = time.monotonic()
+    right, file = _numbers(undisturbed(folder)), folder / "own.py"
+    seconds = time.monotonic() - began
     lost, done, number = [], 0, 0
     while done < kills:
         out, more, number = folder / f"run-{number}", (), number + 1

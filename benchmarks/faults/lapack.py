@@ -200,9 +200,12 @@ def busy_machine() -> Iterator[None]:
             each.kill()
 
 
-def side_by_side(repetitions: int, losses: Sequence[str] = tuple(LOSSES)) -> Count:
-    """All losses, as many processes at a time as there are cores, beside a busy machine."""
-    rows = [(of, devices) for of in losses for devices in DEVICES]
+ROWS = tuple((of, devices) for of in LOSSES for devices in DEVICES)
+"""Each loss, on one device and on two."""
+
+
+def side_by_side(repetitions: int, rows: Sequence[tuple[str, int]] = ROWS) -> Count:
+    """Losses on some devices, as many processes at a time as there are cores, beside a busy machine."""
 
     def tried(row: tuple[str, int]) -> str:
         began, wrong = time.monotonic(), attempt(*row, repetitions)
@@ -212,8 +215,8 @@ def side_by_side(repetitions: int, losses: Sequence[str] = tuple(LOSSES)) -> Cou
     with busy_machine(), ThreadPoolExecutor(max(2, os.cpu_count() or 1)) as threads:
         lost = [wrong for wrong in threads.map(tried, rows) if wrong]
     return Count(
-        f"{len(losses)} losses with `jnp.linalg` or `fft` in {len(STAGES)} stages, processes side by side",
-        "every stage ends, on one device and on two",
+        f"loss with `jnp.linalg` or `fft` in {len(STAGES)} stages, on a busy machine",
+        "every stage ends",
         len(rows) * repetitions,
         tuple(lost),
     )
@@ -228,7 +231,7 @@ def main() -> int:
     if arguments.inside:
         run(arguments.inside[0], int(arguments.inside[1]), arguments.repetitions)
         return 0
-    count = side_by_side(arguments.repetitions, [arguments.only] if arguments.only else tuple(LOSSES))
+    count = side_by_side(arguments.repetitions, [row for row in ROWS if arguments.only in (None, row[0])])
     print(f"tried: {count.tried}, survived: {count.survived}, lost: {len(count.lost)}")
     return len(count.lost) > 0
 
