@@ -1,5 +1,6 @@
 """The command line, as a user meets it."""
 
+import html
 import json
 import multiprocessing
 import os
@@ -289,7 +290,7 @@ def test_a_functional_that_the_user_defines_appears_everywhere(own):
     certified = [each for each in summary["certificates"] if each["functional"] in ("energy", "loss_of_heat")]
     assert [each["name"] for each in certified] == ["energy"]
     assert certified[0]["test"] < certified[0]["bound"] < 50
-    report = (directory / "report.html").read_text()
+    report = html.unescape((directory / "report.html").read_text())
     for text in (certified[0]["sentence"], "Energy (J) on the test problems", "Loss of heat (J) on the test problems"):
         assert text in report
     with Image.open(directory / "functionals.png") as image:

@@ -79,7 +79,7 @@ def test_a_solver_for_the_same(found):
 
 
 def test_parts_are_written_one_after_the_other(run, instances, found, monkeypatch):
-    monkeypatch.setattr("loa.run.at_work.PART", 4)
+    monkeypatch.setattr("loa.run.deployed_algorithm.PART", 4)
     counts = found.solve_file(instances, run / "parts.jsonl")
     assert {outcome: count for outcome, count in counts.items() if count} == {"solved": 7}
     assert len((run / "parts.jsonl").read_text().splitlines()) == 7

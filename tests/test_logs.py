@@ -17,7 +17,7 @@ from loa.certificates.plan import Plan
 from loa.certificates.sentences import EXCHANGEABLE
 from loa.experiments.from_file import experiment_for, from_file
 from loa.problems import Instances, Log, from_files
-from loa.problems.given import of_log
+from loa.problems.from_functions import of_log
 from loa.problems.role import Role
 
 KEY = jax.random.key(0)

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import loa
 from loa import cli
+from loa.experiments.errors_in_files import OwnFileError
 from loa.experiments.from_file import experiment_for, from_file
-from loa.experiments.own_file import OwnFileError
 from loa.experiments.rehearsal import rehearse
 
 pytestmark = pytest.mark.wrong_types
@@ -166,10 +166,6 @@ THE_CLASS = {
     "start that raises": (start("return jnp.ones(4) / [1][7]  # here"), "IndexError"),
     "start at the solution": (start("return jnp.zeros(4)"), "is already a solution of all of 64 sample problems"),
     "prox without smooth": (inside(PROX), "define also `def smooth(self, x, problem)`"),
-    "prox without smoothness": (
-        inside(PROX, ("smooth(self, x, problem):", "jnp.sum(x)")),
-        "define also `def smoothness(self, problem)`",
-    ),
     "gradient of a wrong shape": (
         unmarked(inside(("gradient(self, x, problem):", "x[:2]"))),
         "Bowls.gradient there has shape (2,)",
@@ -355,7 +351,8 @@ def test_the_whole_error_is_shown_if_wanted(tmp_path):
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "raise RuntimeError('oh')  # here" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("loa.experiments.own_file.OwnFileError: in bowls.py, line 10, ")
+    last = "loa.experiments.errors_in_files.OwnFileError: in bowls.py, line 10, "
+    assert done.stderr.splitlines()[-1].startswith(last)
 
 
 def process(*arguments, **options):

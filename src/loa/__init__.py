@@ -7,6 +7,7 @@ order in which they build on each other (a room imports from itself and from tho
     algorithms      classical methods A, one per file
     architectures   methods with something to learn: the paper's five networks, learned curvature
     storage         files written whole or not at all, saved algorithms, checkpoints, provenance
+    parallel        processes and machines that compute parts of an evaluation
     trajectory      ψ: kernels, functionals φ, the engine, evaluation
     statistics      measures Φ of a distribution, timing
     certificates    bounds, goals, plans, budgets, draws, certificates and their verification

@@ -4,6 +4,7 @@ from . import certificates as certificates
 from . import deployment as deployment
 from . import experiments as experiments
 from . import learning as learning
+from . import parallel as parallel
 from . import problems as problems
 from .algorithms.adam import Adam as Adam
 from .algorithms.admm import ADMM as ADMM
@@ -43,6 +44,7 @@ from .learning import imitate as imitate
 from .learning import train as train
 from .learning.tuning import tune as tune
 from .learning.tuning_by_gradient import tune_by_gradient as tune_by_gradient
+from .parallel.processes import Processes as Processes
 from .presentation.report.watched import watch_page as watch_page
 from .problems import gaps as gaps
 from .problems import sets as sets
@@ -52,14 +54,15 @@ from .problems.criterion import gap_below as gap_below
 from .problems.criterion import gradient_norm_below as gradient_norm_below
 from .problems.criterion import loss_below as loss_below
 from .problems.criterion import prox_residual_below as prox_residual_below
-from .problems.given import FromFunctions as FromFunctions
-from .problems.given import FromInstances as FromInstances
+from .problems.from_functions import FromFunctions as FromFunctions
+from .problems.from_functions import FromInstances as FromInstances
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
 from .problems.programs import residuals_below as residuals_below
 from .results.comparison import Comparison as Comparison
 from .results.comparison import compare as compare
 from .statistics import measures as measures
+from .storage.kept_programs import keep_programs as keep_programs
 from .storage.saved_algorithms import load as load
 from .storage.saved_algorithms import provenance as provenance
 from .storage.saved_algorithms import save as save

@@ -33,6 +33,10 @@ def _end_on_signals() -> None:
 
     resumable = sys.argv[1:2] in (["run"], ["train"])
     end_on_signals(f"interrupted; `{_command()} --resume` continues from here." if resumable else "interrupted.")
+    if sys.argv[1:2] in (["run"], ["train"], ["compare"], ["solve"]):
+        from .storage.kept_programs import keep_unless_refused
+
+        keep_unless_refused()
 
 
 @app.command("list")
@@ -78,7 +82,7 @@ def run(
         preset = "pretrained" if pretrained else preset
         from rich.console import Console
 
-        from .experiments.own_file import blamed_on
+        from .experiments.errors_in_files import blamed_on
         from .run import Order
 
         order = Order(setting.at(preset), preset, seed, _command(), how, own, setting.cost(minimize))
@@ -218,43 +222,9 @@ def compare(
     with _one_sentence(traceback):
         setting = _experiment(experiment, images)
         names = [name.strip() for name in algorithms.split(",") if name.strip()]
-        _compare(setting, names, problems or setting.sizes["test"], horizon or setting.horizon, seed)
+        from .run.comparison import compare_algorithms
 
-
-def _compare(setting: Experiment, names: list[str], problems: int, horizon: int, seed: int) -> None:
-    from .experiments.shipped import comparable
-
-    known = comparable(setting)
-    names = names or [name for name in known if name == "learned" or name in setting.baselines]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        _fail(f"{setting.name} has no algorithm {unknown[0]!r}; there are {', '.join(known)}.")
-
-    from rich.console import Console
-
-    from .problems.role import Role, own_key
-    from .results.comparison import compare
-    from .results.table import show
-
-    comparison = compare(
-        {name: known[name] for name in names},
-        setting.problem_class,
-        setting.draw(Role.comparison, seed, problems),
-        criterion=setting.criterion,
-        horizon=horizon,
-        key=own_key(seed, 0xC0A9),
-        progress=True,
-    )
-    console = Console()
-    title = f"{setting.name}: stopping time on {problems} problems, at most {horizon} steps"
-    show(console, comparison.table(title))
-    for other in names[1:]:
-        verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
-        console.print(
-            f"{names[0]} needs {verdict.saved:.4g} steps less than {other} on these problems and is faster on "
-            f"{float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
-            markup=False,
-        )
+        compare_algorithms(setting, names, problems or setting.sizes["test"], horizon or setting.horizon, seed)
 
 
 def _own_file(experiment: str) -> Path | None:
@@ -323,7 +293,7 @@ def _one_sentence(traceback: bool = False, interrupted: str = "interrupted.") ->
     except Exception as error:
         if traceback:
             raise
-        from .experiments.own_file import sentence
+        from .experiments.errors_in_files import sentence
 
         _fail(sentence(error))
 

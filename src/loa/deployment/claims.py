@@ -17,7 +17,7 @@ from ..certificates.anytime import DEFAULT_GRID, log_target
 from ..certificates.certificate import Certificate
 from ..problems.arguments import check_type
 
-MEASURES = ("mean", "probability", "tail", "quantile")
+WATCHED = ("mean", "probability", "tail", "quantile")
 
 _GRID = np.array(DEFAULT_GRID)
 _LOG_SIZE = math.log(len(DEFAULT_GRID))
@@ -42,9 +42,9 @@ class Claim:
 
     def __init__(self, certificate: Certificate, delta: float):
         check_type("a certificate to watch", certificate, Certificate, "a certificate such as loa.certify returns")
-        if certificate.measure not in MEASURES or certificate.target != "deployed":
+        if certificate.measure not in WATCHED or certificate.target != "deployed":
             raise ValueError(
-                f"only certificates of a {', '.join(MEASURES[:-1])} or {MEASURES[-1]} of the deployed algorithm can be "
+                f"only certificates of a {', '.join(WATCHED[:-1])} or {WATCHED[-1]} of the deployed algorithm can be "
                 f"watched, not those of a {certificate.measure} of the {certificate.target}."
             )
         self.certificate, self.delta = certificate, delta

@@ -31,8 +31,8 @@ from ..problems.arguments import as_path
 from ..problems.oracle import Calls
 from ..storage.files import write_whole
 from ..storage.provenance import versions
+from .column_names import names_of_leaves
 from .inputs import Shapes
-from .names import names_of_leaves
 from .program import Program
 from .solution import OUTCOMES, Solution
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..problems.arguments import as_path, shown
 from ..problems.problem_class import count_problems
-from .names import names_of_leaves
+from .column_names import names_of_leaves
 
 
 def read_instances(path: Path | str, example: Any) -> Any:

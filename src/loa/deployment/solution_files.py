@@ -11,7 +11,7 @@ import numpy as np
 
 from ..problems.arguments import as_path
 from ..storage.files import write_whole
-from .names import names_of_leaves
+from .column_names import names_of_leaves
 
 if TYPE_CHECKING:
     from .solution import Solutions

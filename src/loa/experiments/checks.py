@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.given import FromInstances, OfLog
+from ..problems.from_functions import FromInstances, OfLog
 from ..problems.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role

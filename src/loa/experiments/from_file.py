@@ -24,7 +24,7 @@ from ..algorithms import FISTA, LBFGS, PDHG, ConjugateGradient, ProgramADMM, Pro
 from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
-from ..problems.given import FromInstances, of_log
+from ..problems.from_functions import FromInstances, of_log
 from ..problems.instances import Instances
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.programs import QuadraticPrograms, residuals_below
@@ -34,9 +34,9 @@ from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
 from . import families
 from .checks import check_baselines, check_functionals, check_sizes, check_type
+from .errors_in_files import blamed_on
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
 from .logged import FEW, instances_in, log_of, notes_on
-from .own_file import blamed_on
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
 SIZES = {"prior": 250, "posterior": 500, "validation": 250, "held-out": 2000, "test": 250}
@@ -131,11 +131,6 @@ def experiment_for(
         problem_class = of_log(problem_class, log.training)
     check_problem_class(problem_class)
     stochastic, proximal = problem_class.has("stochastic_loss"), problem_class.has("prox")
-    if proximal and not problem_class.has("smoothness"):
-        raise ValueError(
-            f"{type(problem_class).__name__}.prox makes algorithms need a step size: define also "
-            "`def smoothness(self, problem)`, a Lipschitz constant of the gradient of the smooth part."
-        )
     if stochastic and criterion is None:
         raise ValueError(
             f"{type(problem_class).__name__}.stochastic_loss has no criterion that fits all: define one in the file, "

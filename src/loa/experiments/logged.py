@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..problems.given import FromInstances, OfLog
+from ..problems.from_functions import FromInstances, OfLog
 from ..problems.instances import Instances
 from ..problems.log import Log
 from ..problems.log_files import from_files

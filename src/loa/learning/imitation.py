@@ -23,7 +23,7 @@ from ..trajectory.progress import printed
 from .checks import Glance
 from .learner import CLIPPED_ADAM, Recipe, decaying, no_steps
 from .objective import Imitation
-from .stretch import Progress, Saving, advanced
+from .resumable_training import Progress, Saving, advanced
 
 
 def imitate(

@@ -27,7 +27,7 @@ from ..trajectory.progress import printed
 from .checks import Check, History, LossChange, Report
 from .learner import CLIPPED_ADAM, Learner, Recipe, Tally, decaying, no_steps, solved_within
 from .objective import Objective, as_objective
-from .stretch import Progress, Saving, advanced
+from .resumable_training import Progress, Saving, advanced
 
 PATIENCE = 3
 """The number of consecutive setbacks without a better point after which training ends."""

@@ -29,9 +29,9 @@ from .certification import caps_of, certified, plan_for, with_truncated
 from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
-from .few import out_of_reach
 from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
+from .small_samples import out_of_reach
 from .summary import Certified, summarize
 
 

@@ -12,8 +12,8 @@ import pytest
 from classes import Bowls
 
 import loa
-from loa.learning import stretch
-from loa.learning.stretch import Saving
+from loa.learning import resumable_training
+from loa.learning.resumable_training import Saving
 from loa.storage import resuming
 
 KEY, BOWLS = jax.random.key(0), Bowls()
@@ -40,7 +40,7 @@ def often(monkeypatch):
     """A checkpoint after every piece, and pieces of a few steps."""
     monkeypatch.setattr(resuming, "EVERY", 0.0)
     monkeypatch.setattr(resuming, "SHARE", np.inf)
-    monkeypatch.setattr(stretch, "SECONDS_PER_PIECE", 1e-3)
+    monkeypatch.setattr(resumable_training, "SECONDS_PER_PIECE", 1e-3)
 
 
 def killed_after(monkeypatch, saves):
@@ -123,14 +123,15 @@ import loa
 from classes import Bowls
 from loa.experiments.experiment import Experiment, Lesson, Recipe, Task
 from loa.experiments.recipes import trained
-from loa.learning import stretch
+from loa.learning import resumable_training
 from loa.run import training
 from loa.storage import resuming
 
-resuming.EVERY, resuming.SHARE, resuming.SHORT, stretch.SECONDS_PER_PIECE, training.TIMING = 0.0, np.inf, 0.0, 1e-3, 0.0
+resuming.EVERY, resuming.SHARE, resuming.SHORT, training.TIMING = 0.0, np.inf, 0.0, 0.0
+resumable_training.SECONDS_PER_PIECE = 1e-3
 
 if sys.argv[2] == "dies":
-    saves, now = [], stretch.Saving.now
+    saves, now = [], resumable_training.Saving.now
 
     def save_and_die(self, progress):
         now(self, progress)
@@ -138,7 +139,7 @@ if sys.argv[2] == "dies":
         if len(saves) == 9:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    stretch.Saving.now = save_and_die
+    resumable_training.Saving.now = save_and_die
 
 def learn(lesson):
     start, teacher = loa.HeavyBall(0.01, 0.1), loa.GradientDescent(0.3)
