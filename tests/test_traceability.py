@@ -4,6 +4,7 @@ import dataclasses
 import json
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from classes import Bowls
@@ -208,3 +209,16 @@ def test_certificates_of_a_run_name_what_they_are_about(looked):
         }  # fmt: skip
         assert (each.about["seed"], each.about["horizon"]) == ("2", "100")
         assert each.draws["plan"] == found[2].summary.plan
+
+
+def test_a_stack_is_named_whichever_way_it_runs(monkeypatch):
+    """Candidates with many parameters run one after the other; certificates are about the same thing either way."""
+    example = loa.problems.RunningExample()
+    stack = loa.stack([loa.GradientDescent(0.1), loa.GradientDescent(0.2)])
+    setting = dict(criterion=loa.distance_below(1e-3), horizon=50, key=jax.random.key(1))
+    problems = example.draw(jax.random.key(0), 3)
+    together = loa.evaluate(stack, example, problems, **setting)
+    monkeypatch.setattr("loa.trajectory.evaluation.LARGE_CANDIDATE", 0)
+    apart = loa.evaluate(stack, example, problems, **setting)
+    assert apart.about == together.about
+    assert np.array_equal(apart["stopping_time"], together["stopping_time"])

@@ -184,14 +184,20 @@ def evaluate(
     _warn_of_nan(job, values)
     caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}
-    subject, weights = algorithm if stack is None else stack, None if stack is None else stack.weights
-    about = {
-        "algorithm": fingerprint(type(subject).__name__, subject),
+    weights, about = None if stack is None else stack.weights, _about(algorithm, problem_class, criterion, horizon)
+    return Performance(values, outcome, int(horizon), weights, seconds, caps, units, about)
+
+
+def _about(
+    algorithm: Algorithm | Stack, problem_class: ProblemClass, criterion: Criterion, horizon: int
+) -> dict[str, str]:
+    """What certificates say that they are about."""
+    return {
+        "algorithm": fingerprint(type(algorithm).__name__, algorithm),
         "problem class": type(problem_class).__name__,
         "criterion": str(criterion),
         "horizon": str(int(horizon)),
     }
-    return Performance(values, outcome, int(horizon), weights, seconds, caps, units, about)
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -204,8 +210,11 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
     outcome, first = np.stack([part.outcome for part in parts]), parts[0]
-    seconds = sum(part.seconds for part in parts)
-    return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units)
+    seconds, about = (
+        sum(part.seconds for part in parts),
+        _about(stack, problem_class, options["criterion"], first.horizon),
+    )
+    return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units, about)
 
 
 def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:
