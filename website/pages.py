@@ -26,7 +26,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     examples = sorted((ROOT / "examples").glob("*.py"))
     for example in examples:
         files.append(File.generated(config, f"examples/{example.stem}.md", content=_example(example)))
-    files.append(File.generated(config, "examples/index.md", content=_list_of(examples)))
+    files.append(File.generated(config, "examples.md", content=_list_of(examples)))
     for asset in ("site.css", "iframe-worker.js"):
         content = (Path(__file__).parent / asset).read_text()
         files.append(File.generated(config, f"assets/{asset}", content=content))
@@ -63,7 +63,7 @@ def _target(link: str, directory: Path) -> str:
     if inside in WHOLE:
         return WHOLE[inside]
     if inside == "examples":
-        return "examples/index.md"
+        return "examples.md"
     if inside.startswith("examples/"):
         return f"{inside.removesuffix('.py')}.md"
     return link
@@ -84,5 +84,5 @@ def _example(example: Path) -> str:
 
 
 def _list_of(examples: list[Path]) -> str:
-    lines = "\n".join(f"- [{_title(example)}]({example.stem}.md)" for example in examples)
+    lines = "\n".join(f"- [{_title(example)}](examples/{example.stem}.md)" for example in examples)
     return f"# Examples\n\nEach is one file that `loa run` takes.\n\n{lines}\n"
