@@ -46,7 +46,7 @@ def with_picture(paragraph: str) -> str:
 
 def overview(ratios: dict[str, float]) -> str:
     """Bars from 1 to the ratio of each family, on a logarithmic scale."""
-    height, left, right = 22, 150, 620
+    height, left, right = 22, 130, 430
     scale = (right - left) / math.log(max(8.0, *ratios.values()) / 0.8)
 
     def position(ratio: float) -> float:
@@ -64,12 +64,12 @@ def overview(ratios: dict[str, float]) -> str:
         parts.append(f'<path d="M{x:.1f} 24V{bottom}" stroke="currentColor" stroke-opacity="0.25"/>')
         parts.append(_text(x, 16, f"{tick} ×", "middle"))
     caption = "How many times as long the best classical method takes, by the clock"
-    return _picture(parts, 700, bottom + 4, caption)
+    return _picture(parts, 470, bottom + 4, caption)
 
 
 def family(methods: list[Method]) -> str:
     """The time that each algorithm takes, the deployed one first; what it needs and solves beside it."""
-    height, left, width = 22, 200, 200
+    height, left, width = 22, 180, 110
     longest = max(method.milliseconds for method in methods)
     parts = []
     for row, method in enumerate(methods):
@@ -80,7 +80,9 @@ def family(methods: list[Method]) -> str:
         parts.append(_text(left - 8, y + 14, method.name.strip(), "end"))
         parts.append(_bar(left, y + 3, length, height - 7, accent=row == 0))
         parts.append(_text(left + length + 6, y + 14, note))
-    return _picture(parts, 640, len(methods) * height + 4, "Milliseconds per problem")
+    return _picture(
+        parts, 470, len(methods) * height + 4, "Milliseconds per problem, steps, and the share solved if it is not all"
+    )
 
 
 def _bar(x: float, y: float, width: float, height: float, *, accent: bool) -> str:

@@ -6,9 +6,10 @@ import inspect
 import re
 from collections import defaultdict
 
-import loa
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+
+import loa
 
 ROOMS = dict(re.findall(r"^    (\w+)  +(\S.*)$", loa.__doc__ or "", flags=re.M))
 """What each room holds, in their order, as the package states it."""
