@@ -17,6 +17,7 @@ order in which they build on each other (a room imports from itself and from tho
     presentation    figures and report: they draw what is in the results
     experiments     the paper's five, the running example, a user's own file
     run             the stages of `loa run`
+    doctor          whether loa works on this machine
     cli             the command line
 """
 

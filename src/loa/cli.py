@@ -76,6 +76,7 @@ def run(
         _fail(f"no weights for {own} ship with loa: leave out --pretrained, and an algorithm is learned.")
     _set_devices(experiment)
     with _one_sentence(traceback, interrupted=f"interrupted; `{_command()} --resume` continues from here."):
+        _need_results()
         setting = _experiment(experiment, images)
         _check_way(setting, how)
         directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
@@ -119,6 +120,7 @@ def solve(
     """Solve new problems with the algorithm that a run has deployed."""
     out = out or instances.with_name(f"{instances.stem}-solutions.npz")
     with _one_sentence(traceback), _writing_to(out):
+        _need_results()
         from .run import deployed
 
         counts = deployed(directory, file).solve_file(instances, out)
@@ -149,12 +151,13 @@ def certify(
 @app.command()
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
     """Draw the figures and write the report of a finished run again."""
-    from .presentation.figures import draw_all, figure_files
-    from .presentation.report import REPORT, write_report
-    from .results.run_results import Results
-    from .storage.manifest import Manifest
-
     with _one_sentence(), _writing_to(directory):
+        _need_results()
+        from .presentation.figures import draw_all, figure_files
+        from .presentation.report import REPORT, write_report
+        from .results.run_results import Results
+        from .storage.manifest import Manifest
+
         results = Results.load(directory)
         Manifest(directory).announce([REPORT, *figure_files(results.pictures is not None)])
         written = [*draw_all(results, directory), write_report(results, directory)]
@@ -181,6 +184,7 @@ def train(
     _set_devices(experiment)
     interrupted = "interrupted; the same command with --resume continues from the last check, if there is one."
     with _one_sentence(traceback, interrupted=interrupted):
+        _need_results()
         setting = _experiment(experiment)
         _check_way(setting, how)
         from rich.console import Console
@@ -220,11 +224,29 @@ def compare(
             _fail(f"{name} must be at least 1, got {number}.")
     _set_devices(experiment)
     with _one_sentence(traceback):
+        _need_results()
         setting = _experiment(experiment, images)
         names = [name.strip() for name in algorithms.split(",") if name.strip()]
         from .run.comparison import compare_algorithms
 
         compare_algorithms(setting, names, problems or setting.sizes["test"], horizon or setting.horizon, seed)
+
+
+@app.command()
+def doctor() -> None:
+    """Print one page about this installation, with a self-test, to paste into a bug report."""
+    with _one_sentence():
+        from .doctor import examine
+
+        healthy = examine(typer.echo)
+    raise typer.Exit(0 if healthy else 1)
+
+
+def _need_results() -> None:
+    """Say before anything else which extra is missing, for commands that write or read the results of runs."""
+    from .problems.extras import require
+
+    require("matplotlib", "plotly", "xarray", "PIL")
 
 
 def _own_file(experiment: str) -> Path | None:

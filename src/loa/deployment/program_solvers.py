@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from ..problems.cones import Cones, onto_bounds
+from ..problems.extras import require
 from ..problems.oracle import Calls
 from ..problems.problem_class import count_problems
 from ..problems.programs import PrimalDual, Program, QuadraticPrograms
@@ -64,6 +65,7 @@ def _objective(program: Program, x: np.ndarray) -> float:
 
 
 def _osqp(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any], cones: Cones = ()) -> One:
+    require("osqp")
     import osqp  # pyright: ignore[reportMissingImports]
 
     first = programs[0]
@@ -106,6 +108,7 @@ def _sparse(matrix: np.ndarray, pattern: tuple[np.ndarray, np.ndarray]) -> Any:
 def _clarabel(
     programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any], cones: Cones = ()
 ) -> One:
+    require("clarabel")
     import clarabel as module  # pyright: ignore[reportMissingImports]
 
     clarabel: Any = module
@@ -139,6 +142,7 @@ def _clarabel(
 
 
 def _piqp(programs: list[Program], eps_abs: float, eps_rel: float, settings: dict[str, Any], cones: Cones = ()) -> One:
+    require("piqp")
     import piqp  # pyright: ignore[reportMissingImports]
 
     first = programs[0]

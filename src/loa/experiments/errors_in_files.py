@@ -13,6 +13,7 @@ from types import TracebackType
 import jax
 
 from ..problems.errors_of_jax import in_short
+from ..problems.extras import EXTRAS, missing
 
 LOA = Path(__file__).parent.parent
 
@@ -64,6 +65,8 @@ def located(path: Path, error: BaseException) -> str:
 
 def sentence(error: BaseException) -> str:
     """What loa says, unchanged; what others say, with the type of the error and a remedy."""
+    if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+        return missing(error.name)
     if is_of_loa(error):
         return " ".join(str(error).split())
     words = "sys.exit is called" if isinstance(error, SystemExit) else f"{type(error).__name__}: {in_short(error)}"

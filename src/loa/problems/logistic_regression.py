@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key, Scalar
 
 from .arguments import positive_number
 from .computed_optimum import ComputedOptimum
+from .extras import require
 
 
 class Bootstrap(NamedTuple):
@@ -42,6 +43,7 @@ class LogisticRegression(ComputedOptimum):
 
     def __init__(self, penalty: float = 1e-3):
         penalty = positive_number("the penalty μ", penalty)
+        require("sklearn")
         from sklearn.datasets import load_breast_cancer
 
         features, labels = load_breast_cancer(return_X_y=True)

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key, UInt8
 
 from .arguments import as_path
+from .extras import require
 from .warning import warn
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _run_of_pixels(first: Int[Array, ""], length: int, flipped: Bool[Array, ""])
 
 def load(folder: Path | str | None, *, new: bool, smallest: tuple[int, int]) -> Photographs:
     """The pool of photographs, or (`new`) the four held out of it: those whose names have the smallest hashes."""
+    require("PIL", *(("skimage",) if folder is None else ()))
     from PIL import Image
 
     paths = _shipped() if folder is None else _inside(as_path("images", folder))
@@ -112,8 +114,8 @@ def _shipped() -> list[Path]:
     from importlib.util import find_spec
 
     package = find_spec("skimage")
-    if package is None or package.origin is None:
-        raise ModuleNotFoundError("the photographs come with scikit-image, which is not installed.")
+    assert package is not None
+    assert package.origin is not None
     return [Path(package.origin).parent / "data" / name for name in SHIPPED]
 
 

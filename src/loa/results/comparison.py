@@ -13,6 +13,7 @@ from ..algorithms.algorithm import Algorithm
 from ..certificates.contest import Decision, decide
 from ..problems.arguments import check_type
 from ..problems.criterion import Criterion
+from ..problems.extras import require
 from ..problems.problem_class import ProblemClass
 from ..statistics import measures
 from ..trajectory.checks import check_algorithm, check_functionals
@@ -115,6 +116,7 @@ class Comparison:
 
     def to_xarray(self) -> xarray.Dataset:
         """All values, labelled by algorithm."""
+        require("xarray")
         import xarray
 
         parts = [performance.to_xarray() for performance in self.performances.values()]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..certificates.certificate import Certificate
+from ..problems.extras import require
 from ..storage.files import write_json, write_whole
 from .summary import COPIED, CertificateSummary, RunSummary
 
@@ -116,6 +117,7 @@ def _read_certificates(path: Path, confidence: float) -> tuple[dict[str, Certifi
 
 def read_data(path: Path) -> xarray.Dataset:
     """A data set from a file; nothing of it stays open."""
+    require("xarray")
     import xarray
 
     with xarray.open_dataset(io.BytesIO(path.read_bytes()), engine="scipy") as data:

@@ -16,6 +16,7 @@ from jaxtyping import Array, Key
 from ..algorithms.algorithm import Algorithm, Stack
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
+from ..problems.extras import require
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.warning import warn
 from ..storage.checkpoint import fingerprint
@@ -93,6 +94,7 @@ class Performance:
 
     def to_xarray(self) -> xarray.Dataset:
         """The same values as a labelled data set, which `to_netcdf` can save."""
+        require("xarray")
         import xarray
 
         dims = ("candidate", "problem", "replicate")[-self.outcome.ndim :]
