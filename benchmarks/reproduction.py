@@ -55,12 +55,13 @@ REPRODUCTIONS = {
         differs="The authors' photographs are private; ours are crops of those that ship with scikit-image.",
     ),
     "lasso": Reproduction(
-        "section 6.3, appendix J", ("FISTA",), candidates=10, prior=100, posterior=500, test=250, shown=100, solved="91%",
+        "section 6.3, appendix J", ("FISTA",), candidates=10, prior=100, posterior=500, test=250, shown=100,
+        solved="91%",
         differs="The published FISTA starts its sequence at a random number, ours at 1.",
     ),
     "network": Reproduction(
-        "section 6.4, appendix K", ("Adam, published rate", "L-BFGS"), candidates=20, prior=100, posterior=500, test=250,
-        shown=64, solved="73%", criterion=loa.loss_below(0.85), horizon=100,
+        "section 6.4, appendix K", ("Adam, published rate", "L-BFGS"), candidates=20, prior=100, posterior=500,
+        test=250, shown=64, solved="73%", criterion=loa.loss_below(0.85), horizon=100,
     ),
     "stochastic-network": Reproduction(
         "section 6.5, appendix L", ("Adam, published rate", "Adam, tuned"), candidates=5, prior=50, posterior=200,
@@ -70,17 +71,18 @@ REPRODUCTIONS = {
 
 HEAD = """# The paper's experiments, reproduced
 
-Written by `benchmarks/reproduction.py` from the runs whose summaries are in `docs/reproduction`. Every experiment has the
-paper's architecture, objective and teacher, with the weights that ship with loa (`loa.load("quadratics-paper")` and so
-on), a prior from Langevin dynamics around them, the paper's own Gibbs posterior ρ ∝ π exp(-λ R̂), and the bound of its
-theorem at this posterior, with λ chosen on the prior problems and 95% confidence. To repeat one:
+Written by `benchmarks/reproduction.py` from the runs whose summaries are in `docs/reproduction`. Every experiment has
+the paper's architecture, objective and teacher, with the weights that ship with loa (`loa.load("quadratics-paper")` and
+so on), a prior from Langevin dynamics around them, the paper's own Gibbs posterior ρ ∝ π exp(-λ R̂), and the bound of
+its theorem at this posterior, with λ chosen on the prior problems and 95% confidence. To repeat one:
 
     loa run quadratics --how paper --pretrained        with the weights that ship
     loa run quadratics --how paper --preset paper      from training to report, with 100 candidates (images: 10)
 
 "The text's criterion" is that of the paper's section; the published figures partly have another one. Unsolved problems
-count as the horizon. A bound at or above the cap says nothing and is called vacuous. Our own certificate of the mean, for
-the same problems, stands beside the paper's bound: for the algorithm that is deployed, jointly with all others of a run.
+count as the horizon. A bound at or above the cap says nothing and is called vacuous. Our own certificate of the mean,
+for the same problems, stands beside the paper's bound: it is about the algorithm that is deployed, and holds jointly
+with all other certificates of a run.
 [What differs](what-differs.md) lists the differences in detail.
 """
 
@@ -129,7 +131,9 @@ def run(name: str, variant: str, experiment: Experiment) -> None:
 def section(name: str) -> str:
     """One experiment: the published numbers, ours, the baselines, and the figure."""
     ours = REPRODUCTIONS[name]
-    found = {variant: read(path) for variant in ("published", "text") if (path := PLACE / name / f"{variant}.json").exists()}
+    found = {
+        variant: read(path) for variant in ("published", "text") if (path := PLACE / name / f"{variant}.json").exists()
+    }
     text = found["text"]
     rows = [published_row(ours, text, found.get("published", text))]
     for variant, summary in found.items():
@@ -138,8 +142,7 @@ def section(name: str) -> str:
             label = "ours, same criterion"
         rows.append(row(f"**{label}**", setting_of(summary), summary.learned, bounds(summary)))
         rows += [
-            row(each, setting_of(summary), numbers, ("", "", "", ""))
-            for each, numbers in summary.baselines.items()
+            row(each, setting_of(summary), numbers, ("", "", "", "")) for each, numbers in summary.baselines.items()
         ]
     shown = "published" if "published" in found else "text"
     sizes = f"{text.sizes['prior']} prior, {text.sizes['posterior']} posterior and {text.sizes['test']} test problems"
@@ -150,8 +153,8 @@ def section(name: str) -> str:
         f"`{name}`, {ours.where}. `{text.algorithm}`, {text.candidates} candidates; {sizes}; seed {text.seed}. "
         f"{seconds / 60:.0f} min on a busy machine.",
         "",
-        "| | criterion, horizon | mean τ | median τ | solved | the paper's bound on τ | our certificate | mean contraction "
-        "| the paper's bound | our certificate |",
+        "| | criterion, horizon | mean τ | median τ | solved | the paper's bound on τ | our certificate | "
+        "mean contraction | the paper's bound | our certificate |",
         "|---|---|" + "---:|" * 8,
         *rows,
         "",
@@ -200,8 +203,8 @@ def bounds(summary: RunSummary) -> tuple[str, str, str, str]:
 def row(label: str, setting: str, numbers: AlgorithmSummary, bound: tuple[str, str, str, str]) -> str:
     times, factor = numbers.functionals["stopping_time"], numbers.average("contraction_factor")
     return (
-        f"| {label} | {setting} | {times.mean:.4g} | {times.median:.4g} | {numbers.solved:.1%} | {bound[0]} | {bound[1]} | "
-        f"{factor:.4g} | {bound[2]} | {bound[3]} |"
+        f"| {label} | {setting} | {times.mean:.4g} | {times.median:.4g} | {numbers.solved:.1%} | {bound[0]} | "
+        f"{bound[1]} | {factor:.4g} | {bound[2]} | {bound[3]} |"
     )
 
 

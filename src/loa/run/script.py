@@ -181,7 +181,16 @@ def files_of(experiment: Experiment) -> set[str]:
     """The names of all files that a run of this experiment may leave in its directory."""
     pictures = experiment.presentation.pictures is not None
     saved = {f"{name}{SUFFIX}" for name in ("algorithm", "prior", "posterior")}
-    return {*saved, SUMMARY, CERTIFICATES, PERFORMANCE, *([PICTURES] * pictures), REPORT, *figure_files(pictures), *experiment.presentation.files}
+    return {
+        *saved,
+        SUMMARY,
+        CERTIFICATES,
+        PERFORMANCE,
+        *([PICTURES] * pictures),
+        REPORT,
+        *figure_files(pictures),
+        *experiment.presentation.files,
+    }
 
 
 def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> tuple[Algorithm, dict[str, Any]]:
