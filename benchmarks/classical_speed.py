@@ -147,7 +147,7 @@ def lasso(num_problems: int, num_numpy: int) -> dict[str, Any]:
 def numpy_on_lasso(problem_class: Any, problems: Any, horizon: int) -> tuple[float, float]:
     """Milliseconds and steps that FISTA with restart takes per problem in plain NumPy, criterion checked each step."""
     matrix, start = np.asarray(problem_class.matrix), np.asarray(problem_class.start_point)
-    step = 1.0 / float(problem_class.largest_eigenvalue)
+    step = 1.0 / float(problem_class.largest_smoothness)
 
     def proximal_step(x, target, weight):
         forward = x - step * (matrix.T @ (matrix @ x - target))

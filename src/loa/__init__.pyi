@@ -25,6 +25,7 @@ from .algorithms.newton import Newton as Newton
 from .algorithms.pdhg import PDHG as PDHG
 from .algorithms.program_admm import ProgramADMM as ProgramADMM
 from .algorithms.proximal_gradient import ProximalGradient as ProximalGradient
+from .algorithms.randomized import randomized as randomized
 from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .architectures.safeguarded import safeguard as safeguard

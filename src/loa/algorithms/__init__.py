@@ -21,6 +21,8 @@ from .pdhg import PDHG as PDHG
 from .program_admm import Factored as Factored
 from .program_admm import ProgramADMM as ProgramADMM
 from .proximal_gradient import ProximalGradient as ProximalGradient
+from .randomized import Randomized as Randomized
+from .randomized import randomized as randomized
 from .semismooth_newton import SemismoothNewton as SemismoothNewton
 from .sgd import SGD as SGD
 from .warm_start import WarmStart as WarmStart

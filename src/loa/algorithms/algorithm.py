@@ -2,6 +2,7 @@ r"""Learnable optimization algorithms \(\mathcal A(h, \theta, s, r)\) (section 3
 
 from __future__ import annotations
 
+import inspect
 from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
@@ -42,7 +43,8 @@ class Algorithm(eqx.Module):
     def init(self, oracle: Oracle, x0: Any) -> Any:
         r"""The initial state over the initial point.
 
-        \(s^{(0)}\) in the paper.
+        \(s^{(0)}\) in the paper. An algorithm whose initial state is random, given the point, has a third argument:
+        `init(self, oracle, x0, key)`.
         """
 
     @abstractmethod
@@ -68,6 +70,19 @@ class Algorithm(eqx.Module):
     def recovers(self, state: Any) -> Bool[Array, ""] | bool:
         """Whether the next step deals with a loss that is not finite here, which ends other trajectories."""
         return False
+
+
+def initial_state(algorithm: Algorithm, oracle: Oracle, x0: Any, key: Key[Array, ""]) -> Any:
+    """The initial state of an algorithm at a point; the key is for those whose `init` has an argument `key`.
+
+    >>> from loa import GradientDescent
+    >>> from loa.problems import RunningExample
+    >>> float(initial_state(GradientDescent(0.1), Oracle(RunningExample(), 1.0), jnp.array(2.0), jax.random.key(0)))
+    2.0
+    """
+    is_random = "key" in inspect.signature(algorithm.init).parameters
+    own: Any = {"key": key} if is_random else {}
+    return jax.tree.map(jnp.asarray, algorithm.init(oracle, x0, **own))
 
 
 class Aside(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, Scalar
@@ -40,15 +41,19 @@ class LearnedImages(Algorithm):
 
     Arguments:
         key: a PRNG key for the initial weights.
+        largest: whether L is that of the largest λ of the class, as in the authors' code, for every problem. By default
+            it is that of the problem's own λ, as in the text. The weights that ship were trained with the former.
     """
 
     weights: CoordinateNetwork
     directions: CoordinateNetwork
+    largest: bool = eqx.field(static=True, default=False)
 
-    def __init__(self, *, key: Key[Array, ""]):
+    def __init__(self, *, key: Key[Array, ""], largest: bool = False):
         weight_key, direction_key = jax.random.split(key)
         self.weights = CoordinateNetwork((11, 30, 20, 10, 4), key=weight_key)
         self.directions = CoordinateNetwork((4, 15, 15, 15, 2), key=direction_key)
+        self.largest = largest
 
     def init(self, oracle: Oracle, x0: Image) -> ImageState:
         return ImageState(x0, x0, *_parts(oracle, x0))
@@ -77,7 +82,7 @@ class LearnedImages(Algorithm):
             ]
         )
         out1, out2 = self.directions(weighted(self.weights(features), d1, d2, d3, d4))
-        scale = 1.0 / oracle.smoothness()
+        scale = 1.0 / _smoothness(oracle, self.largest)
         new = x + scale * (gradient_norm * out1 - gradient) + momentum_norm * out2
         return ImageState(new, x, fidelity, regularizer)
 
@@ -104,12 +109,15 @@ class CompactImages(Algorithm):
 
     Arguments:
         key: a PRNG key for the initial weights.
+        largest: as for `LearnedImages`.
     """
 
     weights: CoordinateNetwork
+    largest: bool = eqx.field(static=True, default=False)
 
-    def __init__(self, *, key: Key[Array, ""]):
+    def __init__(self, *, key: Key[Array, ""], largest: bool = False):
         self.weights = CoordinateNetwork((4, 20, 20, 2), key=key)
+        self.largest = largest
 
     def init(self, oracle: Oracle, x0: Image) -> CompactState:
         return CompactState(x0, x0, oracle.value(x0))
@@ -121,11 +129,17 @@ class CompactImages(Algorithm):
         change = jnp.log(loss / previous_loss)
         logarithms = jnp.log(gradient_norm + 1e-8), jnp.log(momentum_norm + 1e-8)
         w1, w2 = self.weights(jnp.stack([change, *logarithms, jnp.ones_like(loss)]))
-        scale = w1 / oracle.smoothness()
+        scale = w1 / _smoothness(oracle, self.largest)
         return CompactState(x - scale * gradient + w2 * (x - previous), x, loss)
 
     def iterate(self, state: CompactState) -> Image:
         return state.x
+
+
+def _smoothness(oracle: Oracle, largest: bool) -> Scalar:
+    """L of the problem's own λ, or of the largest λ of the class."""
+    images: Any = oracle.problem_class
+    return images.largest_smoothness if largest else oracle.smoothness()
 
 
 def _parts(oracle: Oracle, x: Image) -> tuple[Scalar, Scalar]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
-from ..algorithms.algorithm import Algorithm, Aside, Stack, stack
+from ..algorithms.algorithm import Algorithm, Aside, Stack, initial_state, stack
 from ..problems.arguments import check_type
 from ..problems.gaps import norm, prox_residual
 from ..problems.oracle import Calls, Oracle
@@ -123,15 +123,16 @@ class Safeguarded(Algorithm):
     def on_vectors(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.learned.on_vectors
 
-    def init(self, oracle: Oracle, x0: Any) -> GuardedState:
+    def init(self, oracle: Oracle, x0: Any, key: Key[Array, ""] | None = None) -> GuardedState:
+        key = jax.random.key(0) if key is None else key
         if self.fallback.on_vectors and x0.ndim != 1:
             raise TypeError(
                 f"{type(self.fallback).__name__} works on vectors and cannot take over from "
                 f"{type(self.learned).__name__}, which works on arrays of shape {x0.shape}: choose another fallback."
             )
-        learned = jax.tree.map(jnp.asarray, self.learned.init(oracle, x0))
+        learned = initial_state(self.learned, oracle, x0, key)
         uncounted = Oracle(oracle.problem_class, oracle.problem)
-        form = eqx.filter_eval_shape(lambda: self.fallback.init(uncounted, x0))
+        form = eqx.filter_eval_shape(lambda: initial_state(self.fallback, uncounted, x0, key))
         idle = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), form)
         x, zero, none = self.learned.iterate(learned), jnp.zeros((), jnp.int32), jnp.full((), jnp.inf, x0.dtype)
         guard = Guard(Mark(x, none, none), none, none, none, zero, zero, jnp.asarray(True))
@@ -234,9 +235,12 @@ class Safeguarded(Algorithm):
         """
         fresh = state.guard.trusted & ~guard.trusted
 
+        def begun(start: Any) -> Any:
+            return initial_state(self.fallback, oracle, start, jax.random.fold_in(key, 1))
+
         def advance(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
             _, start, idle = carry
-            before = oracle.cond(fresh, lambda: _like(idle, self.fallback.init(oracle, start)), lambda: idle)
+            before = oracle.cond(fresh, lambda: _like(idle, begun(start)), lambda: idle)
             after = _like(idle, self.fallback.step(oracle, before, key))
             return jnp.asarray(False), self.fallback.iterate(after), after
 

@@ -17,8 +17,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Key, Scalar
 
-from ..algorithms.algorithm import Algorithm
-from ..trajectory.walk import step_key
+from ..algorithms.algorithm import Algorithm, initial_state
+from ..trajectory.walk import state_key, step_key
 from .python_functions import EagerOracle, NoProblem, Outside
 
 Carry = TypeVar("Carry")
@@ -47,9 +47,9 @@ class CompiledSteps:
         self._programs: dict[Path, _Program] = {}
         self._made = 0
 
-    def init(self, x0: Any, value: Callable[[Any], Any], gradient: Callable[[Any], Any]) -> Any:
-        """The initial state at a point; `value` and `gradient` as for `step`."""
-        return self.algorithm.init(_eager(value, gradient), x0)
+    def init(self, x0: Any, value: Callable[[Any], Any], gradient: Callable[[Any], Any], key: Key[Array, ""]) -> Any:
+        """The initial state at a point; `value` and `gradient` as for `step`, `key` as for all of its steps."""
+        return initial_state(self.algorithm, _eager(value, gradient), x0, state_key(key))
 
     def iterate(self, state: Any) -> np.ndarray:
         """The point of a state. (A bound method of a module is a module, which takes longer to make than to call.)"""

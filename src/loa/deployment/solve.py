@@ -10,9 +10,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Key
+from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..algorithms.randomized import randomized
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
@@ -25,9 +26,6 @@ from ..trajectory.job import OUTCOMES, Job
 from ..trajectory.kernels import in_precision_of_problems
 from .inputs import outline
 from .solution import Solutions
-
-DRAWS = 0x5010
-"""The number that keeps the keys of drawn candidates apart from those of trajectories."""
 
 
 def solve(
@@ -52,7 +50,7 @@ def solve(
     latency of microseconds, there is `loa.Solver`.
 
     Arguments:
-        algorithm: one algorithm; or a stack with weights, from which one is drawn for each problem.
+        algorithm: one algorithm; or a stack with weights, from which one is drawn for each problem (`loa.randomized`).
         problem_class: the class of the problems.
         problems: a stack of problems, from `problem_class.draw` or your own.
         criterion: when a problem counts as solved.
@@ -81,10 +79,10 @@ def solve(
     )
     check_executor(executor)
     count = count_problems(problems)
-    stack = algorithm if isinstance(algorithm, Stack) else None
+    one = randomized(algorithm) if isinstance(algorithm, Stack) else algorithm
     job = Job(
-        in_precision_of_problems(algorithm if stack is None else stack.algorithms, problem_class, problems),
-        None if stack is None else in_precision_of_problems(stack.common, problem_class, problems),
+        in_precision_of_problems(one, problem_class, problems),
+        None,
         problem_class,
         jax.tree.map(jnp.asarray, problems),
         jnp.arange(count, dtype=jnp.int32),
@@ -92,9 +90,8 @@ def solve(
         criterion,
         functionals,
         int(horizon),
-        None if stack is None else len(stack),
+        None,
         1,
-        draws=None if stack is None else _draws(stack, count, key),
         starts=None if start is None else starts_for(problem_class, problems, start),
     )
     _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress, executor)
@@ -122,12 +119,3 @@ def starts_for(problem_class: ProblemClass, problems: Any, start: Any) -> Any:
     if Form.of(start) != shapes:
         raise ValueError(f"start must be a stack of {count} points of shape {outline(form)}, got {outline(start)}.")
     return jax.tree.map(lambda leaf, like: jnp.asarray(leaf, like.dtype), start, form)
-
-
-def _draws(stack: Stack, count: int, key: Key[Array, ""]) -> Int[Array, " problem"]:
-    """The candidate for each problem, h ~ ρ, which depends on the key and the number of the problem alone."""
-    if stack.weights is None:
-        raise ValueError("a stack without weights is a set of algorithms: give it weights, or take one, stack[k].")
-    logits = jnp.log(jnp.asarray(stack.weights))
-    own_keys = jax.vmap(lambda number: jax.random.fold_in(jax.random.fold_in(key, DRAWS), number))(jnp.arange(count))
-    return jax.vmap(lambda each: jax.random.categorical(each, logits))(own_keys).astype(jnp.int32)

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, Scalar
 
-from ..algorithms.algorithm import Algorithm
+from ..algorithms.algorithm import Algorithm, initial_state
 from ..trajectory.kernels import in_precision
-from ..trajectory.walk import step_key
+from ..trajectory.walk import state_key, step_key
 from .python_functions import NoProblem, Outside, OutsideOracle, check_deployed
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def to_optax(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) -> opta
     import optax
 
     def begin(seen: Callable[[Any], Outside], x: Float[Array, " d"]) -> Any:
-        return in_precision(algorithm, x.dtype).init(OutsideOracle(seen(x), NoProblem()), x)
+        own, first = in_precision(algorithm, x.dtype), jax.random.key(0) if key is None else key
+        return initial_state(own, OutsideOracle(seen(x), NoProblem()), x, state_key(first))
 
     def init(params: Any) -> ToOptaxState:
         x, _ = ravel_pytree(params)

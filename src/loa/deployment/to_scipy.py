@@ -132,7 +132,7 @@ def _minimize(
     from scipy.optimize import OptimizeResult
 
     x0, key = jnp.asarray(np.asarray(x0, float)), jax.random.key(0) if key is None else key
-    state = steps_of.init(x0, functions.value, functions.gradient)
+    state = steps_of.init(x0, functions.value, functions.gradient, key)
     steps, still, last = 0, 0, np.array(x0)
     while True:
         x = steps_of.iterate(state)

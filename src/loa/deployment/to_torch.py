@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from ..algorithms.algorithm import Algorithm
+from ..algorithms.algorithm import Algorithm, initial_state
 from ..trajectory.kernels import in_precision
 from .compiled_steps import CompiledSteps, numbered_key
 from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
@@ -70,13 +70,13 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
                 if self._programs is None or self._programs.dtype != here.dtype:
                     self._programs = CompiledSteps(in_precision(algorithm, here.dtype), here.dtype)
                 programs, state = self._programs, self._state
+                first = jax.random.key(0) if key is None else key
                 if state is None or not _same(self._left, here):
-                    state = programs.init(jnp.asarray(here), model.value, model.gradient)
+                    state = programs.init(jnp.asarray(here), model.value, model.gradient, first)
                 model.here = programs.iterate(state)
                 known = programs.algorithm.known(state)
                 if known is not None and model.loss is None:
                     model.loss = torch.tensor(float(known[0]))
-                first = jax.random.key(0) if key is None else key
                 state = programs.step(state, numbered_key(first, self._steps), model.value, model.gradient)
                 self._move(programs.iterate(state))
             return state
@@ -95,7 +95,9 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
                 with jax.enable_x64(here.dtype == np.float64):
                     anything = EagerOracle(Outside(jnp.sum, jnp.zeros_like), NoProblem())
                     own = in_precision(algorithm, here.dtype)
-                    form = jax.eval_shape(lambda x: own.init(anything, x), jnp.asarray(here))
+                    form = jax.eval_shape(
+                        lambda x: initial_state(own, anything, x, jax.random.key(0)), jnp.asarray(here)
+                    )
                     leaves = [jnp.asarray(leaf.cpu().numpy()) for leaf in kept["state"]]
                     self._state = jax.tree.unflatten(jax.tree.structure(form), leaves)
 

@@ -135,7 +135,7 @@ class Imitation(Objective):
             miss = norm(difference(pupil.record(moment).iterate, goal))
             return (moment, taught), (miss / jnp.where(way > 0, way, 1.0)) ** 2
 
-        carry = Moment.beginning(slot.state), master.begin_at(start)
+        carry = Moment.beginning(slot.state), master.begin_at(start, key)
         (last, _), misses = jax.lax.scan(body, carry, jnp.arange(self.length))
         return Segment(jnp.mean(misses), last.state, ~first.gap(criterion))
 

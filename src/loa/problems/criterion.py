@@ -9,7 +9,7 @@ import equinox as eqx
 from jaxtyping import Array, Bool
 
 from . import gaps
-from .arguments import check_callable, positive_number, positive_or_infinite
+from .arguments import check_callable, is_number, positive_number, positive_or_infinite
 from .problem_class import ProblemClass
 
 
@@ -42,25 +42,36 @@ class Criterion(eqx.Module):
 
 
 class Below(Criterion):
-    """A gap is strictly below a tolerance; any function `gap(problem_class, x, problem)` can be used."""
+    r"""A gap is strictly below a tolerance; any function `gap(problem_class, x, problem)` can be used.
+
+    With the tolerance 0 the gap must vanish: the asymptotic goal \(\mathcal C_\theta = \arg\min \ell(\cdot, \theta)\).
+    """
 
     gap: gaps.Gap = eqx.field(static=True)
     tolerance: float = eqx.field(static=True)
 
     def __check_init__(self):
         check_callable("gap", self.gap, "a function such as loa.gaps.loss_gap")
+        if isinstance(self.gap, gaps.OfState):
+            raise TypeError(
+                "whether a problem is solved is decided on the point: a criterion takes no gap of the state."
+            )
 
     def __init__(self, gap: gaps.Gap, tolerance: float):
-        self.gap, self.tolerance = gap, positive_or_infinite("the tolerance of a criterion", tolerance)
+        asymptotic = is_number(tolerance) and tolerance == 0
+        self.gap = gap
+        self.tolerance = 0.0 if asymptotic else positive_or_infinite("the tolerance of a criterion", tolerance)
 
     def __call__(self, problem_class: ProblemClass, x: Any, problem: Any) -> Bool[Array, ""]:
-        return self.gap(problem_class, x, problem) < self.tolerance
+        gap = self.gap(problem_class, x, problem)
+        return gap == 0 if self.tolerance == 0 else gap < self.tolerance
 
     def thresholds(self) -> tuple[Below, ...]:
         return (self,)
 
     def __repr__(self) -> str:
-        return f"{getattr(self.gap, '__name__', self.gap)} < {self.tolerance:g}"
+        sense = "= 0" if self.tolerance == 0 else f"< {self.tolerance:g}"
+        return f"{getattr(self.gap, '__name__', self.gap)} {sense}"
 
 
 class Either(Criterion):
@@ -101,7 +112,7 @@ def loss_below(tolerance: float) -> Criterion:
     That is, \(\ell(x, \theta) < \varepsilon\).
 
     Arguments:
-        tolerance: ε > 0.
+        tolerance: ε > 0; or 0, for the asymptotic goal.
 
     Returns:
         The criterion, to be passed to `loa.evaluate` or combined with others.
@@ -118,7 +129,7 @@ def gradient_norm_below(tolerance: float) -> Criterion:
     That is, \(\|\nabla \ell(x, \theta)\| < \varepsilon\).
 
     Arguments:
-        tolerance: ε > 0.
+        tolerance: ε > 0; or 0, for the asymptotic goal.
 
     Returns:
         The criterion.
@@ -135,7 +146,7 @@ def distance_below(tolerance: float) -> Criterion:
     That is, \(\|x - x^*_\theta\| < \varepsilon\). The problem class must define `solution`.
 
     Arguments:
-        tolerance: ε > 0.
+        tolerance: ε > 0; or 0, for the asymptotic goal.
 
     Returns:
         The criterion.
@@ -152,7 +163,7 @@ def prox_residual_below(tolerance: float, step_size: float | None = None) -> Cri
     That is, \(\|x - \mathrm{prox}_{\beta g}(x - \beta \nabla h(x))\| < \varepsilon\) for a loss h + g with smooth h.
 
     Arguments:
-        tolerance: ε > 0.
+        tolerance: ε > 0; or 0, for the asymptotic goal.
         step_size: β > 0; by default 1/L of each problem.
 
     Returns:
@@ -170,7 +181,7 @@ def gap_below(tolerance: float, gap: gaps.Gap = gaps.loss_gap) -> Criterion:
     That is, \(v(x, \theta) < \varepsilon\); by default the gap is \(\ell(x, \theta) - \min \ell(\cdot, \theta)\).
 
     Arguments:
-        tolerance: ε > 0.
+        tolerance: ε > 0; or 0, for the asymptotic goal.
         gap: a function `gap(problem_class, x, problem)` that returns a scalar ≥ 0, such as those in `loa.gaps`.
 
     Returns:

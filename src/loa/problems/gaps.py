@@ -20,6 +20,40 @@ from .problem_class import ProblemClass
 Gap = Callable[[ProblemClass, Any, Any], Scalar]
 
 
+class OfState(eqx.Module):
+    r"""A gap \(v(s, \theta)\) of the whole state, where one of the point is not enough; made by `loa.gaps.of_state`."""
+
+    function: Callable[[ProblemClass, Any, Any], Scalar] = eqx.field(static=True)
+
+    def __call__(self, problem_class: ProblemClass, state: Any, problem: Any) -> Scalar:
+        return self.function(problem_class, state, problem)
+
+    @property
+    def __name__(self) -> str:
+        return getattr(self.function, "__name__", "gap of the state")
+
+
+def of_state(function: Callable[[ProblemClass, Any, Any], Scalar]) -> OfState:
+    r"""Make a gap from a function of the whole state of an algorithm, such as a Lyapunov function.
+
+    Functionals and training objectives take it like any other gap. Criteria do not: whether a problem is solved is
+    decided on the point.
+
+    Arguments:
+        function: `function(problem_class, state, problem)`, which returns a scalar ≥ 0.
+
+    Returns:
+        The gap \(v(s, \theta)\).
+
+    >>> @of_state
+    ... def energy(problem_class, state, problem):
+    ...     return problem_class.loss(state.x, problem) + 0.5 * jnp.sum((state.x - state.previous) ** 2)
+    >>> energy.__name__
+    'energy'
+    """
+    return OfState(function)
+
+
 def loss(problem_class: ProblemClass, x: Any, problem: Any) -> Scalar:
     """The loss itself, for losses whose minimum is 0."""
     return problem_class.loss(x, problem)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.lax import optimization_barrier as stored
 from jaxtyping import Array, Float, Key, Scalar
 
@@ -17,6 +18,9 @@ from .computed_optimum import ComputedOptimum
 from .image_operators import Image, blur, blur_adjoint, differences, differences_adjoint, solve_laplacian, total
 from .image_operators import largest_eigenvalue as _largest_eigenvalue
 from .problem_class import whole_number
+
+NODES = 2
+"""Between this many λ the smoothness constant is interpolated; it is nearly linear in λ."""
 
 
 class Restoration(NamedTuple):
@@ -50,7 +54,8 @@ class ImageRestoration(ComputedOptimum):
     """
 
     photographs: photographs.Photographs
-    largest_eigenvalue: Float[Array, ""]
+    eigenvalues: Float[Array, " node"]
+    """The largest eigenvalue of AᵀA + (λ/ε) DᵀD for some λ, at equal distances over their range."""
     size: tuple[int, int] = eqx.field(static=True)
     regularization: tuple[float, float] = eqx.field(static=True)
     smoothing: float = eqx.field(static=True, default=0.01)
@@ -74,7 +79,8 @@ class ImageRestoration(ComputedOptimum):
         self.regularization = regularization
         self.smoothing = 0.01
         self.noise = 25 / 256
-        self.largest_eigenvalue = jnp.asarray(_largest_eigenvalue(size, regularization[1] / self.smoothing), float)
+        weights = np.linspace(*regularization, NODES) / self.smoothing
+        self.eigenvalues = jnp.asarray([_largest_eigenvalue(size, float(weight)) for weight in weights], float)
 
     def sample(self, key: Key[Array, ""]) -> Restoration:
         crop_key, noise_key, regularization_key = jax.random.split(key, 3)
@@ -119,8 +125,20 @@ class ImageRestoration(ComputedOptimum):
         return stored(jnp.sqrt(down * down + across * across + self.smoothing**2))
 
     def smoothness(self, problem: Restoration) -> Scalar:
-        """The largest eigenvalue of AᵀA + (λ/ε) DᵀD at the largest λ of the class."""
-        return self.largest_eigenvalue
+        """The largest eigenvalue of AᵀA + (λ/ε) DᵀD at the problem's own λ.
+
+        It is a convex function of λ, so interpolating between some λ gives an upper bound, and so does growth in
+        proportion to λ beyond the range of the class.
+        """
+        low, high = self.regularization
+        places = jnp.linspace(low, high, NODES, dtype=self.eigenvalues.dtype)
+        within = jnp.interp(problem.regularization, places, self.eigenvalues)
+        return within * jnp.maximum(problem.regularization / high, 1.0)
+
+    @property
+    def largest_smoothness(self) -> Scalar:
+        """The same at the largest λ of the class, which the authors' code has for every problem."""
+        return self.eigenvalues[-1]
 
     def suboptimality(self, x: Image, problem: Restoration) -> Scalar:
         r"""The duality gap at a dual point constructed from x.

@@ -84,6 +84,7 @@ def plan_for(
     lam: Mapping[str, float],
     draws: tuple[Draw, ...],
     reach: float | None = None,
+    paper_lam: Mapping[str, float] | None = None,
 ) -> Plan:
     """Everything that will be certified, with the λ of each functional as the prior problems gave them.
 
@@ -96,6 +97,7 @@ def plan_for(
         draws: the draws that the prior was made from.
         reach: for few problems, the number up to which stopping times are counted in one more certificate of their
             mean, beside one of how often they are larger. What rarely happens makes the mean up to the horizon large.
+        paper_lam: λ of the paper's theorems by functional, for the references; without one, a grid is paid for.
     """
     functionals, caps = certified(experiment), caps_of(experiment)
     goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name]) for each in functionals} | {
@@ -116,7 +118,9 @@ def plan_for(
         parts = {name: part for name, part in parts.items() if name not in posterior_goals}
         posterior_goals = {}
     sizes = {role.text: experiment.sizes[role.text] for role in (Role.posterior, Role.held_out)}
-    plan = Plan(goals, posterior_goals, confidence=CONFIDENCE, parts=parts, sizes=sizes, draws=draws)
+    plan = Plan(
+        goals, posterior_goals, confidence=CONFIDENCE, parts=parts, sizes=sizes, paper_lam=paper_lam or {}, draws=draws
+    )
     return plan.decided(prior)
 
 

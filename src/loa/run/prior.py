@@ -12,7 +12,8 @@ from jaxtyping import Array, Key
 from scipy import special
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates.paper import catoni_bound
+from ..certificates.paper import catoni_bound, catoni_lambda
+from ..certificates.paper_posterior import choose_paper_lambda
 from ..experiments.experiment import Experiment
 from ..learning import Weighted, lambda_on, langevin_support, posterior_on, prior_on
 from ..learning.cost import STEPS, Cost
@@ -20,7 +21,7 @@ from ..learning.prior import ANTICIPATED_DIVERGENCE
 from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
 from ..trajectory.functionals import Functional
-from .certification import OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share, reach_of
+from .certification import CONFIDENCE, OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share, reach_of
 
 
 class WeightedPrior(NamedTuple):
@@ -32,6 +33,7 @@ class WeightedPrior(NamedTuple):
         weighed_by: the λ by which candidates are weighed by their cost.
         knee: of the cost, fixed on the prior problems (`Cost.knee`).
         reach: for few problems, up to where stopping times are counted in a certificate (`certification.reach_of`).
+        paper_lam: by functional, the λ that the paper's theorems will have.
     """
 
     stack: Stack
@@ -39,6 +41,7 @@ class WeightedPrior(NamedTuple):
     weighed_by: float
     knee: float | None = None
     reach: float | None = None
+    paper_lam: Mapping[str, float] = {}
 
     @property
     def weights(self) -> np.ndarray:
@@ -51,15 +54,16 @@ class WeightedPrior(NamedTuple):
 
     def save(self, path: Path, origin: Mapping[str, Any] | None = None) -> None:
         numbers = {"lam": dict(self.lam), "weighed_by": self.weighed_by, "knee": self.knee, "reach": self.reach}
-        save(path, self.stack, {**(origin or {}), **numbers})
+        save(path, self.stack, {**(origin or {}), **numbers, "paper_lam": dict(self.paper_lam)})
 
     @staticmethod
     def load(path: Path | str, classes: Iterable[type] = ()) -> WeightedPrior:
         noted = provenance(path)
         weighed_by = noted.get("weighed_by", noted["lam"][STOPPING])
         return WeightedPrior(
-            load(path, classes=classes), noted["lam"], weighed_by, noted.get("knee"), noted.get("reach")
-        )
+            load(path, classes=classes), noted["lam"], weighed_by, noted.get("knee"), noted.get("reach"),
+            noted.get("paper_lam", {}),
+        )  # fmt: skip
 
 
 def sample_prior(
@@ -99,7 +103,18 @@ def sample_prior(
     of_means["solved"] = lambda_of_success(performance.outcome != "solved", weighed.stack.weights, size, functionals)
     few = experiment.recipe.log is not None and len(weighed.stack) == 1
     reach = reach_of(performance[STOPPING], experiment.horizon) if few else None
-    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee, reach)
+    of_paper = _paper_lambdas(performance, weighed.stack.weights, caps, size)
+    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee, reach, of_paper)
+
+
+def _paper_lambdas(performance: Performance, weights: Any, caps: Mapping[str, float], size: int) -> dict[str, float]:
+    """The λ of the paper's theorems, each at its best if the posterior problems look like the prior problems."""
+    delta = 1 - CONFIDENCE
+    tables = {name: performance[name].mean(axis=-1).T for name in OF_POSTERIOR if name in caps}
+    found = {name: choose_paper_lambda(table, size, delta, caps[name], weights) for name, table in tables.items()}
+    failed = np.asarray(weights) @ (performance.outcome != "solved").mean(axis=(1, 2))
+    expected = (failed * performance.outcome.shape[1] + 0.5) / (performance.outcome.shape[1] + 1)
+    return found | {"solved": catoni_lambda(float(expected), ANTICIPATED_DIVERGENCE, size, delta)}
 
 
 def lambda_of_success(failed: np.ndarray, weights: Any, size: int, functionals: tuple[Functional, ...]) -> float:

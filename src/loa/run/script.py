@@ -111,8 +111,10 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     tuned = {name: _learned(order, f"tuning of {name}", tune, place)[0] for name, tune in recipe.tuned.items()}
     classical = {**experiment.baselines, **tuned}
 
-    # Choose, on validation problems: what was learned, or a classical algorithm if that one is better.
-    choice = chosen(experiment, {LEARNED: learned, **classical}, order.cost, order.seed, facts, place)
+    # Choose, on validation problems: what was learned, or a classical algorithm if that one is better. Who asks for a
+    # recipe by its name, such as the paper's, gets what it learns.
+    rivals = classical if order.how == "loa" else {}
+    choice = chosen(experiment, {LEARNED: learned, **rivals}, order.cost, order.seed, facts, place)
     best = {LEARNED: learned, **classical}[choice.chosen]
 
     # Prior, from prior problems: candidates around what was chosen, their weights, and λ.
@@ -120,7 +122,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
 
     # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
     draws = (*_training_draw(facts), *prior_draws)
-    plan = plan_for(experiment, prior.weights, prior.lam, draws, prior.reach)
+    plan = plan_for(experiment, prior.weights, prior.lam, draws, prior.reach, prior.paper_lam)
     place.fix(plan)
 
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
@@ -167,6 +169,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     origin = dict(results.summary.provenance)
     save(directory / f"algorithm{SUFFIX}", deployed, origin)
     prior.save(directory / f"prior{SUFFIX}", origin)
+    save(directory / f"posterior{SUFFIX}", posterior.stack, origin)
     draw_all(results, directory)
     write_report(results, directory)
     results.save(directory)
@@ -177,8 +180,17 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
 def files_of(experiment: Experiment) -> set[str]:
     """The names of all files that a run of this experiment may leave in its directory."""
     pictures = experiment.presentation.pictures is not None
-    numbers = {SUMMARY, CERTIFICATES, PERFORMANCE, f"algorithm{SUFFIX}", f"prior{SUFFIX}", *([PICTURES] * pictures)}
-    return {*numbers, REPORT, *figure_files(pictures), *experiment.presentation.files}
+    saved = {f"{name}{SUFFIX}" for name in ("algorithm", "prior", "posterior")}
+    return {
+        *saved,
+        SUMMARY,
+        CERTIFICATES,
+        PERFORMANCE,
+        *([PICTURES] * pictures),
+        REPORT,
+        *figure_files(pictures),
+        *experiment.presentation.files,
+    }
 
 
 def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> tuple[Algorithm, dict[str, Any]]:

@@ -127,9 +127,20 @@ def cvar(values: Any, level: float, *, confidence: float = 0.95) -> Estimate:
     """
     values = _checked(values, confidence)
     check_fraction("level", level)
-    if not np.isfinite(values).all():
+    if np.isposinf(values).any():
         return Estimate(np.inf, np.inf, np.inf, confidence)
-    return _average(quantiles.beyond_quantile(values, level), confidence)
+    return _average(_beyond(values, level), confidence)
+
+
+def _beyond(values: Values, level: float) -> Values:
+    """Numbers whose mean is the CVaR: those of `beyond_quantile`, also where the quantile is -∞."""
+    if not np.isneginf(quantiles.quantile(values, level)):
+        return quantiles.beyond_quantile(values, level)
+    finite = values > -np.inf
+    if finite.mean() < (1 - level) * (1 - 4 * np.finfo(float).eps):
+        return np.full_like(values, -np.inf)  # which is part of the worst 1 - level
+    threshold = values[finite].min()
+    return threshold + np.maximum(values - threshold, 0.0) / (1 - level)
 
 
 def performance(values: Any, weights: Any, *, confidence: float = 0.95) -> Estimate:

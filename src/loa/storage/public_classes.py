@@ -19,6 +19,9 @@ ADDED: dict[str, dict[str, Any]] = {
     "ADMM": {"sweeps": 1},
     "LearnedSplitting": {"sweeps": 1},
     "SemismoothNewton": {"separable": False},
+    "LearnedImages": {"largest": True},
+    "CompactImages": {"largest": True},
+    "LearnedStochasticTraining": {"as_printed": False},
 }
 """For public classes, fields that were added later, with the value to use for files without them."""
 

@@ -332,7 +332,7 @@ def warn_of_precision(job: Job) -> None:
     for threshold, gap in zip(thresholds, _gaps_at_start(job, thresholds), strict=True):
         scale = 1.0 if threshold.gap is gaps.loss else max(1.0, abs(float(gap)))  # a small loss may be a square
         resolution = float(jnp.finfo(gap.dtype).eps) * scale
-        if np.isfinite(scale) and threshold.tolerance < resolution:
+        if np.isfinite(scale) and 0 < threshold.tolerance < resolution:
             advice = "a larger tolerance"
             if gap.dtype != jnp.float64:
                 advice = f"float64 (jax.config.update('jax_enable_x64', True)) or {advice}"

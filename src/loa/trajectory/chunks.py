@@ -31,7 +31,7 @@ CHUNKS = 32
 LARGEST = 2**17
 """Trajectories in a chunk, at most, so that workers need little memory and progress is seen."""
 
-BY_PROBLEM = ("problems", "indices", "draws", "starts")
+BY_PROBLEM = ("problems", "indices", "starts")
 """The fields of a job that have an axis of problems."""
 
 

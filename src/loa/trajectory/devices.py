@@ -81,8 +81,8 @@ def _shares(job: Job, devices: tuple[Device, ...]) -> list[Job]:
         return [job]
     shares = []
     for start, device in enumerate(devices[: len(job.indices)]):
-        parts = _every((job.problems, job.indices, job.draws, job.starts), start, len(devices))
-        own = dataclasses.replace(job, **dict(zip(("problems", "indices", "draws", "starts"), parts, strict=True)))
+        parts = _every((job.problems, job.indices, job.starts), start, len(devices))
+        own = dataclasses.replace(job, **dict(zip(("problems", "indices", "starts"), parts, strict=True)))
         arrays, rest = eqx.partition(own, eqx.is_array)
         shares.append(eqx.combine(jax.device_put(arrays, device), rest))
     return shares

@@ -82,15 +82,12 @@ class Job(eqx.Module):
     num_candidates: int | None = eqx.field(static=True)
     replicates: int = eqx.field(static=True)
     keeps_smoothness: bool = eqx.field(static=True, default=False)
-    draws: Int[Array, " problem"] | None = None
-    """Where each problem has one candidate, drawn for it: the numbers of the candidates."""
     starts: Any = None
     """Where trajectories are warm-started: a stack of points, one for each problem."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        candidates = 1 if self.num_candidates is None or self.draws is not None else self.num_candidates
-        return candidates, self.indices.shape[0], self.replicates
+        return self.num_candidates or 1, self.indices.shape[0], self.replicates
 
     @property
     def size(self) -> int:
@@ -104,14 +101,13 @@ class Job(eqx.Module):
         """The slot of a trajectory at time 0. Items past the end give a slot that is not active."""
         candidate, number, replicate = jnp.unravel_index(jnp.minimum(item, self.size - 1), self.shape)
         stacked = self.num_candidates is not None
-        candidate = candidate if self.draws is None else self.draws[number]
         own = _take(self.algorithms, candidate) if stacked else self.algorithms
         algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
         key = trajectory_key(self.key, self.indices[number], replicate)
         smoothness = jnp.asarray(self.problem_class.smoothness(problem)) if self.keeps_smoothness else None
         walk = self._walk(algorithm, problem, smoothness)
-        moment = walk.begin(key) if self.starts is None else walk.begin_at(_take(self.starts, number))
+        moment = walk.begin(key) if self.starts is None else walk.begin_at(_take(self.starts, number), key)
         record = walk.look(moment)
         folds = tuple(functional.init(record) for functional in self.functionals)
         return Slot(

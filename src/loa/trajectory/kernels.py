@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from ..algorithms.algorithm import Algorithm
+from ..algorithms.algorithm import Algorithm, Stack
+from ..algorithms.randomized import randomized
 from ..problems.arguments import check_type
 from ..problems.gaps import Gap
 from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
@@ -91,6 +92,24 @@ def joint_transition(
     def one(index: Int[Array, ""], problem: Any, state: Any) -> Any:
         own_key = step_key(trajectory_key(key, index), time)
         return transition(algorithm, problem_class, problem, state, own_key)
+
+    return jax.vmap(one)(jnp.arange(count_problems(problems)), problems, states)
+
+
+def joint_semigroup(
+    algorithm: Algorithm, problem_class: ProblemClass, problems: Any, states: Any, steps: int, key: Key[Array, ""]
+) -> Any:
+    r"""Make several steps on each of several problems, independently: sample from \(\Gamma^t\) (appendix F).
+
+    \(\Gamma^t = \Gamma^{t-1} \cdot \Gamma\), so these are `steps` joint transitions, one after the other. From the
+    initial states they are the first steps of the trajectories that `loa.evaluate` sees with the same key.
+
+    Returns:
+        the states after `steps` steps, stacked; the given ones for 0 steps.
+    """
+
+    def one(index: Int[Array, ""], problem: Any, state: Any) -> Any:
+        return semigroup(algorithm, problem_class, problem, state, steps, trajectory_key(key, index))
 
     return jax.vmap(one)(jnp.arange(count_problems(problems)), problems, states)
 
@@ -209,7 +228,7 @@ class Trajectories(NamedTuple):
 
 
 def trajectories(
-    algorithm: Algorithm,
+    algorithm: Algorithm | Stack,
     problem_class: ProblemClass,
     problems: Any,
     *,
@@ -224,7 +243,7 @@ def trajectories(
     many long ones use `loa.evaluate`.
 
     Arguments:
-        algorithm: one algorithm.
+        algorithm: one algorithm; or a stack with weights, from which one is drawn for each trajectory.
         problems: a stack of problems, from `problem_class.draw` or your own.
         horizon: the number of steps, at least 1.
         key: the same key gives the same trajectories.
@@ -234,7 +253,8 @@ def trajectories(
         `Trajectories`, whose leaves have the leading axes (problem, replicate, time = 0 … horizon).
     """
     check_key(key)
-    check_type("algorithm", algorithm, Algorithm, "one loa.Algorithm (of a stack, take stack[k])")
+    algorithm = randomized(algorithm) if isinstance(algorithm, Stack) else algorithm
+    check_type("algorithm", algorithm, Algorithm, "one loa.Algorithm or a loa.Stack with weights")
     check_type("problem_class", problem_class, ProblemClass, "an instance of a loa.ProblemClass")
     horizon, replicates = whole_number("horizon", horizon), whole_number("replicates", replicates)
     count_problems(problems)

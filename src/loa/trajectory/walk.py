@@ -7,9 +7,10 @@ The keys of one trajectory all come from its own key, by numbers that no two of 
 
     key of the trajectory    folded from the numbers of problem and replicate
     key of the start         number 0
+    key of the first state   the largest number
     key of step t → t + 1    number t + 1
 
-The key of a start is the key of no step, so noise in the steps is independent of where the trajectory starts.
+No two of these keys are the same, so noise in the steps is independent of where and how the trajectory starts.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Key, Scalar
 
-from ..algorithms.algorithm import Algorithm
+from ..algorithms.algorithm import Algorithm, initial_state
 from ..problems.oracle import Calls, Oracle
 from ..problems.per_problem import smoothness_once
 from ..problems.problem_class import ProblemClass
@@ -43,6 +44,11 @@ def trajectory_key(key: Key[Array, ""], problem: Any, replicate: Any = 0) -> Key
 def start_key(key: Key[Array, ""]) -> Key[Array, ""]:
     """The key of the start of the trajectory with this key."""
     return jax.random.fold_in(key, 0)
+
+
+def state_key(key: Key[Array, ""]) -> Key[Array, ""]:
+    """The key of the initial state, given the start, of the trajectory with this key."""
+    return jax.random.fold_in(key, 0xFFFF_FFFF)
 
 
 def step_key(key: Key[Array, ""], time: Any) -> Key[Array, ""]:
@@ -112,13 +118,13 @@ class Walk(eqx.Module):
 
     def begin(self, key: Key[Array, ""]) -> Moment:
         """Sample the initial state of the trajectory with this key."""
-        return self.begin_at(self.problem_class.start(self.problem, start_key(key)))
+        return self.begin_at(self.problem_class.start(self.problem, start_key(key)), key)
 
-    def begin_at(self, x0: Any) -> Moment:
-        """The initial state at a given point."""
+    def begin_at(self, x0: Any, key: Key[Array, ""]) -> Moment:
+        """The initial state at a given point, of the trajectory with this key."""
         oracle = Oracle(self.asked, self.problem)
         x0 = jnp.asarray(x0) if self.form is None else self.form.vector(x0)
-        state = jax.tree.map(jnp.asarray, self.algorithm.init(oracle, x0))
+        state = initial_state(self.algorithm, oracle, x0, state_key(key))
         return Moment.beginning(state, oracle.calls)
 
     def step(self, moment: Moment, key: Key[Array, ""], *, record: Record | None = None, running: Any = True) -> Moment:

@@ -31,7 +31,9 @@ class Record(NamedTuple):
     asked: ProblemClass | None = None
 
     def gap(self, gap: gaps.Gap) -> Scalar:
-        return gap(self.problem_class, self.iterate, self.problem)
+        """A gap of the point, or of the state."""
+        place = self.state if isinstance(gap, gaps.OfState) else self.iterate
+        return gap(self.problem_class, place, self.problem)
 
 
 class End(NamedTuple):
