@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,9 +22,17 @@ def distributions(space: Mapping[str, Any] | None) -> dict[str, Any]:
     >>> distributions({"rho": (1e-3, 1e3)})["rho"].log, distributions({"depth": (1, 9)})["depth"].high
     (True, 9)
     """
+    _check_optuna()
     if not space:
         raise ValueError("there is nothing to tune: give the solver a space, such as space={'rho': (1e-3, 1e3)}.")
     return {str(name): _distribution(str(name), each) for name, each in space.items()}
+
+
+def _check_optuna() -> None:
+    try:
+        import optuna as optuna
+    except ImportError:
+        raise ImportError("tuning a solver needs Optuna: pip install optuna, or 'loa[tuner]'.") from None
 
 
 def _distribution(name: str, given: Any) -> Any:
@@ -69,8 +78,6 @@ def words(parameters: Mapping[str, Any]) -> str:
 
 def check_names(space: Sequence[str] | Mapping[str, Any], solve: Any) -> None:
     """Refuse parameters that a function does not take, or that a command does not mention."""
-    import inspect
-
     if callable(solve):
         try:
             known = inspect.signature(solve).parameters

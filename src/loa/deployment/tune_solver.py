@@ -115,7 +115,6 @@ def tune_solver(
     >>> len(tune_solver(solver, ["/dev/null"], timeout=20.0, trials=1).tried)
     1
     """
-    _check_optuna()
     check_executor(executor)
     space = distributions(solver.space)
     check_names(space, solver.solve)
@@ -238,10 +237,3 @@ class _quiet(warnings.catch_warnings):
     def __exit__(self, *exc_info: Any) -> None:
         self.optuna.logging.set_verbosity(self.before)
         super().__exit__(*exc_info)
-
-
-def _check_optuna() -> None:
-    try:
-        import optuna as optuna
-    except ImportError:
-        raise ImportError("tuning a solver needs Optuna: pip install optuna, or 'loa[tuner]'.") from None
