@@ -40,6 +40,7 @@ from .deployment.solver import Solver as Solver
 from .deployment.to_optax import to_optax as to_optax
 from .deployment.to_scipy import scipy_method as scipy_method
 from .deployment.to_torch import torch_optimizer as torch_optimizer
+from .deployment.tune_solver import tune_solver as tune_solver
 from .deployment.watch import Watch as Watch
 from .learning import imitate as imitate
 from .learning import train as train

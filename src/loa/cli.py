@@ -77,6 +77,8 @@ def run(
     _set_devices(experiment)
     with _one_sentence(traceback, interrupted=f"interrupted; `{_command()} --resume` continues from here."):
         _need_results()
+        if own is not None and _run_solver(own, preset, seed, out, resume, overwrite):
+            return
         setting = _experiment(experiment, images)
         _check_way(setting, how)
         directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
@@ -89,6 +91,27 @@ def run(
         order = Order(setting.at(preset), preset, seed, _command(), how, own, setting.cost(minimize))
         with _writing_to(directory), nullcontext() if own is None else blamed_on(own):
             _run(order, directory, resume, overwrite, Console(highlight=False, soft_wrap=True))
+
+
+def _run_solver(file: Path, preset: str, seed: int, out: Path | None, resume: bool, overwrite: bool) -> bool:
+    """Run a file with a solver of any kind; whether it is one."""
+    from .experiments.solver_file import is_solver_file, solver_from_file
+
+    if not is_solver_file(file):
+        return False
+    from rich.console import Console
+
+    from .results.table import tell
+    from .run import SolverOrder, carry_out_solver
+
+    console = Console(highlight=False, soft_wrap=True)
+    order = SolverOrder(solver_from_file(file, seed), file, preset, seed, _command())
+    directory = out or Path("runs") / order.experiment.name
+    with _writing_to(directory):
+        results = carry_out_solver(order, directory, console, resume=resume, overwrite=overwrite)
+    tell(results, console)
+    console.print(f"Wrote report.html, figure.png, parameters.json and the numbers behind them to {directory}.")
+    return True
 
 
 def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: Console) -> None:

@@ -12,5 +12,7 @@ from .solver import Solver as Solver
 from .to_optax import to_optax as to_optax
 from .to_scipy import scipy_method as scipy_method
 from .to_torch import torch_optimizer as torch_optimizer
+from .tune_solver import TunedSolver as TunedSolver
+from .tune_solver import tune_solver as tune_solver
 from .watch import Alarm as Alarm
 from .watch import Watch as Watch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import inspect
 import json
 import pickle
@@ -32,7 +33,9 @@ class External:
 
     Arguments:
         solve: a function `solve(instance, **parameters)`, defined in a file; or a command, as text or as words.
-        space: what may be tuned, by name: a pair (low, high), or a list of choices.
+        space: what may be tuned, by name: a pair (low, high) of numbers, a `loa.learning.Interval`, or a list of
+            choices. A pair of whole numbers stands for whole numbers. A pair of positive numbers whose ratio is at
+            least 1000 is searched evenly in its logarithm.
         parameters: their values now; the solver's own defaults if not given.
 
     >>> solver = External("sort --numeric-sort {instance}")
@@ -74,6 +77,30 @@ class External:
         if not callable(self.solve):
             return _of_function(partial(run_command, _words(self.solve)))
         return _of_function(self.solve)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the command, or of the function and of the file that defines it."""
+        if not callable(self.solve):
+            parts = _words(self.solve)
+        else:
+            try:
+                source = Path(inspect.getsourcefile(self.solve) or "").read_text()
+            except (TypeError, OSError):
+                source = ""
+            parts = [self.name, source]
+        return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+
+    def defaults(self) -> dict[str, Any]:
+        """The values of the parameters in the space, as far as they are given here or by the function itself."""
+        known: dict[str, Any] = {}
+        if callable(self.solve):
+            try:
+                signature = inspect.signature(self.solve).parameters
+            except (TypeError, ValueError):
+                signature = {}
+            known = {name: each.default for name, each in signature.items() if each.default is not each.empty}
+        return {name: value for name, value in {**known, **self.parameters}.items() if name in (self.space or {})}
 
     @property
     def takes_seed(self) -> bool:

@@ -24,7 +24,7 @@ class Run(NamedTuple):
     Fields:
         outcome: "solved", "failed" or "timed out".
         seconds: of wall-clock time.
-        cpu_seconds: of processors, NaN if the run was killed.
+        cpu_seconds: of processors; if the run was killed, without those of programs that it had started.
         reported: the numbers that the solver has reported, by name.
         error: why it failed.
         output: the end of what it has printed.

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import hashlib
+import pickle
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..parallel.tasks import as_they_come, check_executor
+from ..parallel.tasks import check_executor
 from ..problems.arguments import check_type, positive_number
 from ..problems.instances import Instances
 from ..problems.problem_class import count_problems, whole_number
@@ -17,11 +20,9 @@ from ..problems.warning import warn
 from ..trajectory.evaluation import Performance
 from ..trajectory.progress import counted
 from ..trajectory.units import unit_of
+from .bench import Bench, Task
 from .external import External
-from .killable import FAILED, SOLVED, Killable, Run
-
-CHUNKS = 32
-"""Into at most this many parts runs are divided among the workers of an executor."""
+from .killable import FAILED, SOLVED, Run
 
 UNITS = {name: unit_of(name) for name in ("seconds", "cpu_seconds")}
 
@@ -34,6 +35,7 @@ def measure(
     replicates: int = 1,
     memory: int | None = None,
     executor: Any = None,
+    checkpoints: Path | str | None = None,
     progress: bool = False,
 ) -> Performance:
     """Run a solver on many instances, each run in a process of its own, and measure how long it takes.
@@ -51,6 +53,7 @@ def measure(
         memory: bytes of memory that a run may use, of addresses; unlimited by default.
         executor: of `concurrent.futures`, or anything with its interface, for runs in parallel; one after the other by
             default. Runs that share a processor take longer.
+        checkpoints: a directory to which each run is written when it ends; the same call resumes.
         progress: whether to show a progress bar on a terminal.
 
     Returns:
@@ -66,21 +69,18 @@ def measure(
     if memory is not None:
         whole_number("memory", memory, most=2**63 - 1)
     check_executor(executor)
-    every = _listed(instances)
-    tasks = [(place, replicate) for place in range(len(every)) for replicate in range(replicates)]
-    options = {"timeout": timeout, "memory": memory}
-    with counted(progress, "runs", [len(tasks)]) as count:
-        if executor is None:
-            work = [(every[place], replicate) for place, replicate in tasks]
-            runs = _runs(solver, work, options, lambda done: count(0, done))
-        else:
-            runs = _runs_on(executor, solver, every, tasks, options, lambda done: count(0, done))
-    _warn_of_failures(runs, replicates)
-    performance = _performance(runs, (len(every), replicates), timeout)
+    every = listed(instances)
+    tasks = [Task(place, replicate=replicate) for place in range(len(every)) for replicate in range(replicates)]
+    record = None if checkpoints is None else Path(checkpoints) / f"{_fingerprint(solver, every)}.jsonl"
+    bench = Bench(solver, every, timeout=timeout, memory=memory, executor=executor, record=record)
+    with counted(progress, "runs", [len(tasks)]) as count, bench:
+        runs = bench.run(tasks, lambda done: count(0, done))
+    warn_of_failures(runs, replicates)
+    performance = performance_of(runs, (len(every), replicates), timeout)
     return dataclasses.replace(performance, about={"algorithm": solver.words, "time limit": f"{timeout:g} s"})
 
 
-def _listed(instances: Any) -> list[Any]:
+def listed(instances: Any) -> list[Any]:
     """The instances one by one, with arrays of NumPy in the place of those of JAX."""
     if isinstance(instances, Instances):
         return [instances[index] for index in range(len(instances))]
@@ -98,44 +98,7 @@ def _of_numpy(leaf: Any) -> Any:
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
 
 
-def _runs(
-    solver: External,
-    tasks: list[tuple[Any, int]],
-    options: Mapping[str, Any],
-    report: Callable[[int], None] = lambda done: None,
-) -> list[Run]:
-    """One run after the other."""
-    found = []
-    with Killable(solver) as process:
-        for done, (instance, replicate) in enumerate(tasks, start=1):
-            seed = {"seed": replicate} if solver.takes_seed else {}
-            found.append(process.run(instance, **options, **{**seed, **solver.parameters}))
-            report(done)
-    return found
-
-
-def _runs_on(
-    executor: Any, solver: External, every: list[Any], tasks: list[tuple[int, int]], options: Mapping[str, Any],
-    report: Callable[[int], None],
-) -> list[Run]:  # fmt: skip
-    """The same runs on the workers of an executor, in chunks."""
-    chunks = np.array_split(np.arange(len(tasks)), min(CHUNKS, len(tasks)))
-    work = (
-        (number, (solver, [(every[tasks[k][0]], tasks[k][1]) for k in chunk], options))
-        for number, chunk in enumerate(chunks)
-    )
-
-    def described(number: int) -> str:
-        return f"{solver.words} on instances {tasks[chunks[number][0]][0]} to {tasks[chunks[number][-1]][0]}"
-
-    found: dict[int, list[Run]] = {}
-    for number, runs in as_they_come(executor, _runs, work, described):
-        found[number] = runs
-        report(sum(map(len, found.values())))
-    return [run for number in range(len(chunks)) for run in found[number]]
-
-
-def _warn_of_failures(runs: list[Run], replicates: int) -> None:
+def warn_of_failures(runs: list[Run], replicates: int) -> None:
     """Say how many runs have failed, and why the first of them did."""
     failed = [number for number, run in enumerate(runs) if run.outcome == FAILED]
     if failed:
@@ -145,7 +108,7 @@ def _warn_of_failures(runs: list[Run], replicates: int) -> None:
         warn(f"{len(failed)} of {len(runs)} runs failed, first on instance {failed[0] // replicates}: {why}{said}.")
 
 
-def _performance(runs: list[Run], shape: tuple[int, int], timeout: float) -> Performance:
+def performance_of(runs: list[Run], shape: tuple[int, int], timeout: float) -> Performance:
     solved = np.array([run.outcome == SOLVED for run in runs])
     names = dict.fromkeys(name for run in runs for name in run.reported if name not in UNITS)
     values = {"seconds": np.where(solved, [run.seconds for run in runs], timeout)}
@@ -156,3 +119,17 @@ def _performance(runs: list[Run], shape: tuple[int, int], timeout: float) -> Per
         {name: each.reshape(shape) for name, each in values.items()}, outcome.reshape(shape), 1,
         seconds=float(sum(run.seconds for run in runs)), caps={"seconds": timeout}, units=UNITS,
     )  # fmt: skip
+
+
+def fingerprint_of(instance: Any) -> str:
+    """A hash of an instance: of its content, or of that of the file that it names."""
+    if isinstance(instance, str | Path) and Path(instance).is_file():
+        content = Path(instance).read_bytes()
+    else:
+        content = pickle.dumps(instance, protocol=5)
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _fingerprint(solver: External, instances: list[Any]) -> str:
+    parts = [solver.fingerprint, *map(fingerprint_of, instances)]
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()

@@ -122,7 +122,7 @@ def watched(function: Any, task: dict[str, Any]) -> dict[str, Any]:
                     answer = None
         late = not ready
         _kill(child)
-        status = os.waitpid(child, 0)[1]
+        _, status, used = os.wait4(child, 0)
         size = output.seek(0, os.SEEK_END)
         output.seek(max(0, size - KEPT))
         text = output.read().decode(errors="replace")
@@ -130,7 +130,8 @@ def watched(function: Any, task: dict[str, Any]) -> dict[str, Any]:
         ended = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else f"code {status >> 8}"
         error = "it was stopped at the time limit" if late else f"its process ended unexpectedly ({ended})"
         elapsed = time.perf_counter() - begun
-        answer = {"seconds": elapsed, "cpu_seconds": float("nan"), "reported": {}, "error": error}
+        cpu = used.ru_utime + used.ru_stime  # without that of processes which the child has started and not waited for
+        answer = {"seconds": elapsed, "cpu_seconds": cpu, "reported": {}, "error": error}
     return {**answer, "late": late, "output": text}
 
 

@@ -78,7 +78,9 @@ def is_of_loa(error: BaseException) -> bool:
     """Whether loa itself has raised this error, so that its message is a sentence for users."""
     frames = list(traceback.walk_tb(error.__traceback__))
     raised_here = bool(frames) and Path(frames[-1][0].f_code.co_filename).is_relative_to(LOA)
+    missing = isinstance(error, ImportError) and not isinstance(error, ModuleNotFoundError)  # loa says which extra
     worded = isinstance(error, ValueError | TypeError) or (isinstance(error, OSError) and error.strerror is None)
+    worded = worded or missing
     return isinstance(error, OwnFileError) or (raised_here and worded)
 
 

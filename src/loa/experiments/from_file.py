@@ -65,7 +65,7 @@ def from_file(path: Path) -> Experiment:
     jax.config.update("jax_enable_x64", True)
     _check_path(path)
     with blamed_on(path, wholly=True), waiting_for(f"the checks of {path}"):
-        module = _imported(path)
+        module = imported(path)
         found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
         recipe = dataclasses.replace(
             found.recipe,
@@ -222,8 +222,9 @@ def _check_path(path: Path) -> None:
         raise ValueError(f"{path} has the name of the module {path.stem}, which loa needs: rename the file.")
 
 
-def _imported(path: Path) -> ModuleType:
+def imported(path: Path) -> ModuleType:
     """The module in a file, also findable under the name of the file, as classes that are defined in it expect."""
+    _check_path(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None

@@ -35,7 +35,7 @@ class Choice:
 
     Fields:
         minimize: the cost that was to be small, such as "steps".
-        chosen: the name of the winner; "learned", or that of a classical method.
+        chosen: the name of the winner; `own`, or that of a classical method.
         costs: of the learned algorithm and of each classical one, on validation problems.
         problems: how many validation problems there were.
         entrants: the families that raced when the algorithm was learned, best first.
@@ -48,9 +48,14 @@ class Choice:
     entrants: tuple[Entrant, ...] = ()
 
     @property
+    def own(self) -> str:
+        """The name of what was found in this run: "learned", or "tuned" for a solver that is not JAX."""
+        return "tuned" if self.costs and "learned" not in self.costs else "learned"
+
+    @property
     def classical(self) -> str | None:
         """The name of the classical method that is deployed unchanged; None if what was learned is deployed."""
-        if self.chosen != "learned":
+        if self.chosen != self.own:
             return self.chosen
         winner = self.entrants[0] if self.entrants else None
         return winner.name if winner is not None and winner.kind == "classical" else None
@@ -58,7 +63,7 @@ class Choice:
     @property
     def rival(self) -> str | None:
         """The best classical method on the validation problems."""
-        others = {name: cost for name, cost in self.costs.items() if name != "learned" and not math.isnan(cost)}
+        others = {name: cost for name, cost in self.costs.items() if name != self.own and not math.isnan(cost)}
         return min(others, key=others.__getitem__, default=None)
 
     def sentence(self) -> str:
@@ -73,11 +78,12 @@ class Choice:
             return ""
         where, words = f"on {self.problems} validation problems", self.minimize
         if self.classical is not None:
-            beaten = f"Nothing that was learned beats {self.classical} in {words} {where}"
+            beaten = f"Nothing that was {self.own} beats {self.classical} in {words} {where}"
             return f"{beaten}, so {self.classical} is deployed."
-        best, own = self.costs[self.rival], self.costs["learned"]
+        best, own = self.costs[self.rival], self.costs[self.own]
         share = f"{own / best:.2g} × the {words}" if best > 0 else f"{own:.3g} instead of {best:.3g} {words}"
-        return f"The learned algorithm was chosen: {where} it has {share} of {self.rival}."
+        who = "The learned algorithm" if self.own == "learned" else "The tuned setting"
+        return f"{who} was chosen: {where} it has {share} of {self.rival}."
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Choice:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..trajectory.units import ITERATIONS, MILLISECONDS, ORACLE_CALLS
+from ..trajectory.units import ITERATIONS, MILLISECONDS, ORACLE_CALLS, SECONDS
 
 MEASURES = {
     "mean": "mean",
@@ -66,3 +66,9 @@ COSTS = {
     "milliseconds": Cost("wall-clock time", f"{MILLISECONDS} per problem", "faster", "slower", counted=False),
 }
 """Costs by the name of their functional; wall-clock time is measured in milliseconds."""
+
+CLOCKED = {"seconds": Cost("running time", SECONDS, "faster", "slower", counted=False)}
+"""The cost of solvers that are not JAX, whose running time is measured on each instance."""
+
+TIMES = ("stopping_time", "seconds")
+"""Functionals that say how long an instance takes: the first one that was measured is what runs are about."""

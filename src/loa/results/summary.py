@@ -10,18 +10,17 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ..certificates.betting import betting_bound, lower_betting_bound
 from ..certificates.certificate import Certificate
 from ..statistics import measures
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from ..trajectory.functionals import Functional
 from .choice import NONE, Choice
-from .names import MEASURES
+from .intervals import Ends, bounded, mean_interval
+from .names import CLOCKED, COSTS, MEASURES, TIMES, Cost
 from .typed import check_types
 
 RESERVED = (
@@ -33,6 +32,9 @@ RESERVED = (
 )  # fmt: skip
 """Names of something else in the results, which no functional may have."""
 
+OWN = ("family", "solved", "solved_interval", "milliseconds")
+"""Numbers of an algorithm that are no functionals."""
+
 NUMBERS = ("certificates", "published", "seconds")
 """Parts of a summary in which a number may be infinite or NaN, which JSON can only hold as text."""
 
@@ -41,12 +43,6 @@ COPIED = ("functional", "kind", "target", "measure", "bound", "empirical", "conf
 
 LATER = ("log", "look", "earlier_seeds")
 """Parts that earlier summaries do not have, and that are left out where there is nothing to say."""
-
-MISS = 0.05
-"""The probability with which an interval misses."""
-
-Ends = tuple[float | None, float | None]
-"""The ends of an interval; None where it is unbounded."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,7 @@ class Measured:
         if np.isnan(np.asarray(values, float)).any():
             return cls(*[math.nan] * len(MEASURES), intervals=dict.fromkeys(MEASURES, (None, None)))
         found = measures.summary(values)._asdict()
-        intervals = {name: (_bounded(number.low), _bounded(number.high)) for name, number in found.items()}
+        intervals = {name: (bounded(number.low), bounded(number.high)) for name, number in found.items()}
         if cap is not None:
             intervals["mean"] = mean_interval(values, cap)
         return cls(**{name: float(number) for name, number in found.items()}, intervals=intervals)
@@ -144,7 +140,7 @@ class AlgorithmSummary:
 
     def to_json(self) -> dict[str, Any]:
         """Functionals stand beside the other numbers, under their names."""
-        others = {name: getattr(self, name) for name in ("family", "solved", "solved_interval", "milliseconds")}
+        others = {name: getattr(self, name) for name in OWN}
         return encoded({name: dataclasses.asdict(each) for name, each in self.functionals.items()} | others)
 
     @classmethod
@@ -153,7 +149,7 @@ class AlgorithmSummary:
         functionals = {
             name: Measured(**{**each, "intervals": {key: tuple(each["intervals"][key]) for key in MEASURES}})
             for name, each in content.items()
-            if name not in RESERVED
+            if name not in OWN
         }
         ends = tuple(content["solved_interval"])
         return cls(content.get("family", ""), functionals, content["solved"], ends, content["milliseconds"])
@@ -201,7 +197,8 @@ class RunSummary:
     preset: str
     pretrained: bool
     seed: int
-    t_max: int
+    t_max: float
+    """The largest number of iterations, or of seconds of a solver that is not JAX."""
     criterion: str
     dimension: int
     algorithm: str
@@ -227,9 +224,34 @@ class RunSummary:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def time(self) -> FunctionalSummary:
+        """What says how long a problem takes: iterations, or the seconds of a solver that is not JAX."""
+        return next(self.functional(name) for name in TIMES if self.has(name))
+
+    @property
+    def clocked(self) -> bool:
+        """Whether it is a solver that is not JAX, which was tuned and not learned."""
+        return self.time.name == "seconds"
+
+    @property
+    def costs(self) -> dict[str, Cost]:
+        """The costs in which algorithms are compared, by name."""
+        return CLOCKED if self.clocked else COSTS
+
+    @property
+    def own(self) -> str:
+        """The name of the deployed algorithm in tables."""
+        return "tuned" if self.clocked else "learned"
+
+    @property
+    def who(self) -> str:
+        """The deployed algorithm in a sentence."""
+        return "the tuned solver" if self.clocked else "the learned algorithm"
+
+    @property
     def algorithms(self) -> dict[str, AlgorithmSummary]:
-        """The learned algorithm, under that name, and the baselines."""
-        return {"learned": self.learned, **self.baselines}
+        """The deployed algorithm, under its name, and the baselines."""
+        return {self.own: self.learned, **self.baselines}
 
     @property
     def heading(self) -> str:
@@ -316,26 +338,3 @@ class RunSummary:
 
 def _is_mean(certificate: CertificateSummary, functional: str) -> bool:
     return (certificate.functional, certificate.measure) == (functional, "mean")
-
-
-def mean_interval(values: Any, cap: float) -> Ends:
-    """An interval for the mean of values up to a cap that covers with 95% confidence, however few there are.
-
-    >>> low, high = mean_interval([0.0] * 100, cap=1.0)
-    >>> low, round(high, 3)
-    (0.0, 0.036)
-    """
-    averages = np.minimum(np.asarray(values, float), cap)
-    averages = averages.mean(axis=1) if averages.ndim == 2 else averages
-    return _mean_interval(averages.tobytes(), float(cap)) if (averages >= 0).all() else (None, None)
-
-
-@lru_cache(maxsize=1024)
-def _mean_interval(averages: bytes, cap: float) -> Ends:
-    """Kept, because comparisons ask for the same again."""
-    values = np.frombuffer(averages)
-    return lower_betting_bound(values, MISS / 2, cap), betting_bound(values, MISS / 2, cap)
-
-
-def _bounded(number: float) -> float | None:
-    return float(number) if np.isfinite(number) else None

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from .names import HEADERS
+from .names import HEADERS, TIMES
 from .summary import AlgorithmSummary, FunctionalSummary, Measured
 
 if TYPE_CHECKING:
@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 
 def table(title: str, algorithms: Mapping[str, AlgorithmSummary], functionals: Iterable[FunctionalSummary]) -> Table:
-    """A row for every algorithm: measures of the stopping time, the share solved, means of all other functionals."""
+    """A row for every algorithm: measures of the time it takes, the share solved, means of all other functionals."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    others = [each for each in functionals if each.name != "stopping_time"]
-    columns = [*HEADERS.values(), "solved", *(_header(each) for each in others), "ms\neach"]
-    rows = {name: _cells(numbers, others) for name, numbers in algorithms.items()}
+    functionals = list(functionals)
+    time = next(name for name in TIMES if name in [each.name for each in functionals])
+    others = [each for each in functionals if each.name != time]
+    clock = ["ms\neach"] if time != "seconds" else []
+    columns = [*HEADERS.values(), "solved", *(_header(each) for each in others), *clock]
+    rows = {name: _cells(numbers, time, others) for name, numbers in algorithms.items()}
     made = Table(title=Text(title), box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     made.add_column("algorithm", overflow="fold")
     for place, column in enumerate(columns):
@@ -46,14 +49,14 @@ def show(console: Console, made: Table) -> None:
         console.width = before
 
 
-def _cells(numbers: AlgorithmSummary, others: Iterable[FunctionalSummary]) -> list[str]:
-    times = numbers.functionals["stopping_time"]
+def _cells(numbers: AlgorithmSummary, time: str, others: Iterable[FunctionalSummary]) -> list[str]:
+    times = numbers.functionals[time]
     return [
         _with_margin(times),
         *(f"{getattr(times, measure):.4g}" for measure in list(HEADERS)[1:]),
         f"{numbers.solved:.1%}",
         *(f"{numbers.functionals[each.name].mean:.4g}" for each in others),
-        f"{numbers.milliseconds:.3g}",
+        *([f"{numbers.milliseconds:.3g}"] if time != "seconds" else []),
     ]
 
 
@@ -72,7 +75,8 @@ def _with_margin(measured: Measured) -> str:
 def tell(results: Results, console: Console) -> None:
     """The results in a few lines: the table, and what is certified."""
     summary = results.summary
-    show(console, table(f"{summary.sizes['test']} unseen problems", summary.algorithms, summary.functionals))
+    title = f"{summary.sizes['test']} unseen problems" + ", running time in seconds" * summary.clocked
+    show(console, table(title, summary.algorithms, summary.functionals))
     if summary.choice.sentence():
         console.print(summary.choice.sentence(), markup=False)
     console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")

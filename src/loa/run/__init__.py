@@ -4,3 +4,5 @@ from .deployed_algorithm import Deployed as Deployed
 from .deployed_algorithm import deployed as deployed
 from .script import Order as Order
 from .script import carry_out as carry_out
+from .solver_script import SolverOrder as SolverOrder
+from .solver_script import carry_out_solver as carry_out_solver

@@ -44,7 +44,7 @@ def identity_of(experiment: Experiment, file: Path | None = None) -> dict[str, A
     task, recipe, presentation = experiment.task, experiment.recipe, experiment.presentation
     return {
         "experiment": experiment.name,
-        "files": {} if file is None else _files(file),
+        "files": {} if file is None else files_used(file),
         "problem class": _of_module(task.problem_class, _program_of_draws(experiment)),
         "criterion": _of_criterion(task.criterion),
         "horizon": task.horizon,
@@ -105,7 +105,7 @@ def _compared_files(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterat
             yield f"the file {new['is']} has changed since" if same else f"file: {old['is']} before, {new['is']} now"
 
 
-def _files(file: Path) -> dict[str, Aspect]:
+def files_used(file: Path) -> dict[str, Aspect]:
     """The user's file and the modules beside it or below that are imported, with hashes of their contents."""
     file, found = file.resolve(), {"main": of_file(file.resolve())}
     for name, module in sorted(sys.modules.items()):

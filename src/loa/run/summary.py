@@ -7,6 +7,7 @@ import datetime
 import os
 import platform
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -98,8 +99,8 @@ def summarize(
         plan=plan,
         look=looks.number,
         earlier_seeds=looks.earlier_seeds,
-        seconds=_seconds(seconds),
-        provenance=provenance(order),
+        seconds=seconds_by_stage(seconds),
+        provenance=provenance(order.command, order.file),
     )
     return Results(summary, certified.together, certified.references, _data(examined, list(caps), certified, order),
                    examined.pictures)  # fmt: skip
@@ -114,13 +115,13 @@ def _certificates(certified: Certified, learned: Mapping[str, np.ndarray]) -> tu
     """Those that hold together under their names, then the references, by their places."""
     references = {str(place): each for place, each in enumerate(certified.references)}
     return tuple(
-        CertificateSummary.of(name, each, test=_on_test(each, learned), together=together)
+        CertificateSummary.of(name, each, test=on_test(each, learned), together=together)
         for group, together in ((certified.together, True), (references, False))
         for name, each in group.items()
     )
 
 
-def _on_test(certificate: Certificate, learned: Mapping[str, np.ndarray]) -> float | None:
+def on_test(certificate: Certificate, learned: Mapping[str, np.ndarray]) -> float | None:
     """What a certificate bounds, as it was on the test problems; None if it was not measured there."""
     if certificate.functional == "solved":
         values = learned["outcome"] == "solved"
@@ -144,12 +145,12 @@ def _on_test(certificate: Certificate, learned: Mapping[str, np.ndarray]) -> flo
     return float(measure(values, certificate.level))
 
 
-def provenance(order: Order) -> dict[str, Any]:
+def provenance(command: str, file: Path | None) -> dict[str, Any]:
     """Where the numbers come from."""
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "command": order.command,
-        "file": None if order.file is None else of_file(order.file.resolve()),
+        "command": command,
+        "file": None if file is None else of_file(file.resolve()),
         "commit": commit(),
         "versions": versions(),
         "machine": {
@@ -203,7 +204,7 @@ def _dimension(order: Order) -> int:
     return form_of_points(experiment.problem_class, problem).dimension
 
 
-def _seconds(stages: Mapping[str, float]) -> dict[str, float]:
+def seconds_by_stage(stages: Mapping[str, float]) -> dict[str, float]:
     seconds: dict[str, float] = dict.fromkeys(("train", "prior", "posterior", "certify", "evaluate"), 0.0)
     for stage, spent in stages.items():
         seconds[STAGES.get(stage, "evaluate")] += spent

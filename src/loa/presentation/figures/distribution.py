@@ -11,6 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, PercentFormatter, StrMe
 
 from ...results.quantities import Steps, certified_band, solved_within
 from ...results.run_results import Results
+from ...trajectory.units import ITERATIONS
 from .labels import mark_horizon, name_at_right
 from .style import Look, looks, new_figure, place
 
@@ -24,6 +25,8 @@ class Distributions(NamedTuple):
     solved: dict[str, Steps]
     certified: Steps | None
     horizon: float
+    unit: str = ITERATIONS
+    who: str = "the learned algorithm"
 
 
 def draw(results: Results) -> Figure:
@@ -31,7 +34,9 @@ def draw(results: Results) -> Figure:
     figure = new_figure(7.2, 3.2)
     axes = place(figure, 0.68, 0.5, 4.85, 2.4)
     performance = results.performance
-    draw_on(axes, Distributions(solved_within(performance), certified_band(performance), results.summary.t_max))
+    summary = results.summary
+    shown = solved_within(performance), certified_band(performance)
+    draw_on(axes, Distributions(*shown, summary.t_max, summary.time.unit, summary.who))
     axes.set(title="Problems solved", ylabel=f"share of {performance.sizes['problem']} problems")
     return figure
 
@@ -49,7 +54,7 @@ def draw_on(axes: Axes, data: Distributions) -> None:
         axes.legend(loc="lower right", bbox_to_anchor=(0.94, 1.035))
     _scale(axes, data)
     mark_horizon(axes, data.horizon)
-    axes.set(ylim=(0, 1.02), xlabel="number of iterations")
+    axes.set(ylim=(0, 1.02), xlabel=f"number of {data.unit}")
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol="%"))
     name_at_right(axes, {name: ends[name] for name in reversed(order)}, style)
 
@@ -73,7 +78,7 @@ def _draw_certified(axes: Axes, data: Distributions, look: Look) -> None:
         color="black",
         linewidth=1.0,
         zorder=2.5,
-        label="certified for the learned algorithm",
+        label=f"certified for {data.who}",
     )
     learned = next(iter(data.solved.values()))
     grid = np.unique(np.concatenate([times, learned.between(0.0, data.horizon)[0]]))
@@ -85,7 +90,8 @@ def _scale(axes: Axes, data: Distributions) -> None:
     first = min((steps.places[0] for steps in data.solved.values() if steps.places.size), default=0.0)
     typical = min(steps.median() for steps in data.solved.values())
     if 0 < SPREAD * typical <= data.horizon:
-        axes.set(xscale="log", xlim=(max(first, 1.0) / 1.15, 1.02 * data.horizon))
+        left = max(first, 1.0 if data.unit == ITERATIONS else 1e-6)
+        axes.set(xscale="log", xlim=(left / 1.15, 1.02 * data.horizon))
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -24,11 +24,12 @@ LINES = {
 }
 
 
-def draw(axes: Axes, strip: Axes, data: Histogram, lines: int) -> None:
+def draw(axes: Axes, strip: Axes, data: Histogram, lines: int, who: str = "the learned algorithm") -> None:
     """Draw the histogram on `axes` and the rows on `strip`, which lies below and has the same horizontal axis.
 
     Arguments:
         lines: how many lines the title leaves to the legend.
+        who: whose values they are.
     """
     colour = LOOKS[0].colour
     edges, shares = next(iter(data.bars.values())).outline()
@@ -42,7 +43,7 @@ def draw(axes: Axes, strip: Axes, data: Histogram, lines: int) -> None:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol="%"))
     axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
     axes.tick_params(axis="x", labelbottom=False, bottom=False)
-    axes.set_title(_shortened(f"{data.functional.title} of the learned algorithm", 46), pad=8 + 12 * lines)
+    axes.set_title(_shortened(f"{data.functional.title} of {who}", 46), pad=8 + 12 * lines)
     axes.legend(
         handles=_handles(data),
         loc="lower left",

@@ -29,6 +29,8 @@ ROWS = "Rows: every algorithm, by its symbol; 95% of its values (bar), their med
 
 def draw(results: Results) -> Figure:
     """Evolution of the gap above; contraction factor and stopping time, with their bounds, below."""
+    if "gap" not in results.performance:
+        return _without_gap(results)
     upper = BELOW + _height(results) + 0.62
     figure = new_figure(WIDTH, upper + 2.2 + 0.54)
     _head(figure, results.summary.heading)
@@ -37,9 +39,19 @@ def draw(results: Results) -> Figure:
     return figure
 
 
+def _without_gap(results: Results) -> Figure:
+    """Of a solver whose iterates are not seen, the histogram of its running time."""
+    figure = new_figure(WIDTH, BELOW + _height(results) + 0.4)
+    _head(figure, results.summary.heading)
+    key = algorithm_key(results.performance["algorithm"].values)
+    place_key(figure, key, in_line([str(handle.get_label()) for handle in key]), LEFT, 0.36)
+    _row(figure, results, [results.summary.time.name], BELOW)
+    return figure
+
+
 def further(results: Results) -> list[str]:
     """The functionals that the paper's figure does not show."""
-    return [each.name for each in results.summary.functionals if each.name not in PAPER]
+    return [each.name for each in results.summary.functionals if each.name not in (*PAPER, results.summary.time.name)]
 
 
 def draw_further(results: Results) -> Figure | None:
@@ -72,7 +84,7 @@ def _row(figure: Figure, results: Results, names: list[str], bottom: float) -> N
     for number, data in enumerate(shown):
         left = LEFT + number * STEP
         bars, rows = place(figure, left, bottom + strip + 0.04, PANEL, BARS), place(figure, left, bottom, PANEL, strip)
-        histogram.draw(bars, rows, data, lines)
+        histogram.draw(bars, rows, data, lines, results.summary.who)
 
 
 def _head(figure: Figure, heading: str) -> None:

@@ -7,7 +7,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, PercentFormatter, StrMethodFormatter
 
-from ...results.names import COSTS
 from ...results.quantities import Steps, profiles
 from ...results.run_results import Results
 from .labels import name_at_right
@@ -21,7 +20,7 @@ def draw(results: Results) -> Figure:
     panels = [place(figure, left, 0.5, 2.3, 2.05) for left in (0.68, 3.2)[: len(drawn)]]
     for axes, (cost, profile) in zip(panels, drawn.items(), strict=True):
         draw_on(axes, profile)
-        axes.set(title=f"By {COSTS[cost].title}", xlabel="multiple of the best")
+        axes.set(title=f"By {results.summary.costs[cost].title}", xlabel="multiple of the best")
         axes.tick_params(labelleft=axes is panels[0])
     panels[0].set_ylabel("share of problems solved")
     last = drawn[list(drawn)[-1]]

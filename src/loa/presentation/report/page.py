@@ -68,7 +68,7 @@ def _header(summary: RunSummary) -> Markup:
     created = str(summary.provenance.get("created", ""))[:10]
     facts = [f"experiment {summary.experiment}", f"{summary.preset} preset", f"seed {summary.seed}", created]
     return markup(
-        tag("p", "Report of a learned optimization algorithm", class_="eyebrow"),
+        tag("p", f"Report of a {'solver' if summary.clocked else 'learned optimization algorithm'}", class_="eyebrow"),
         tag("h1", summary.heading),
         tag("p", " · ".join(filter(None, facts))),
     )
@@ -88,14 +88,14 @@ def _contents(parts: list[Markup]) -> Markup:
 
 def _what_was_run(results: Results) -> Markup:
     summary = results.summary
-    origin = "shipped with loa, trained before" if summary.pretrained else "learned in this run"
+    origin = "shipped with loa, trained before" if summary.pretrained else f"{summary.own} in this run"
     facts = [
         ("problems", summary.title or summary.experiment),
-        ("dimension", number(summary.dimension)),
-        ("learned algorithm", markup(tag("code", summary.algorithm), f", {origin}")),
+        ("dimension", number(summary.dimension) if summary.dimension else ""),
+        (summary.who.removeprefix("the "), markup(tag("code", summary.algorithm), f", {origin}")),
         ("baselines", words(list(summary.baselines)) or "none"),
         ("solved when", tag("code", summary.criterion)),
-        ("at most", f"{number(summary.t_max)} iterations"),
+        ("at most", f"{number(summary.t_max)} {summary.time.unit}"),
         ("measured on", f"{number(summary.sizes['test'])} test problems that were used for nothing else"),
         ("look", summary.looks()),
         ("candidates", f"{number(summary.candidates)} in the prior's support" if summary.candidates else ""),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...results import quantities
-from ...results.names import COSTS, MARKS
+from ...results.names import MARKS
 from ...results.quantities import Bars, Histogram, Mark, Steps
 from ...results.run_results import Results
 from .figure import Entry, Figure, Plot, algorithm_entry, area, axes, compact, curve
@@ -38,7 +38,8 @@ def figures(results: Results) -> list[Figure]:
     entries = [algorithm_entry(k, name) for k, name in enumerate(quantities.names(results.performance))]
     histograms = [histogram(results, entries, each.name) for each in results.summary.functionals]
     others = [distribution(results, entries), profiles(results, entries), *over_time(results, entries)]
-    return [evolution(results, entries), *histograms, *others]
+    first = [evolution(results, entries)] if "gap" in results.performance else []
+    return [*first, *histograms, *others]
 
 
 def evolution(results: Results, entries: Sequence[Entry]) -> Figure:
@@ -100,11 +101,11 @@ def histogram(results: Results, entries: Sequence[Entry], name: str) -> Figure:
     capped = "" if functional.cap is None else f" (values are capped at {number(functional.cap)})"
     certified = ", and what is certified about its mean" if any(m.kind == "certificate" for m in shown.marks) else ""
     caption = (
-        f"Histogram of the {functional.noun} of the learned algorithm{capped}{certified}. Add other algorithms with "
+        f"Histogram of the {functional.noun} of {results.summary.who}{capped}{certified}. Add other algorithms with "
         "the buttons above."
     )
     spoken = ", ".join(entry.label.replace("≤", "at most") for entry, _ in marked)
-    label = f"Histogram of the {functional.noun} of the learned algorithm; lines: {spoken or 'none'}."
+    label = f"Histogram of the {functional.noun} of {results.summary.who}; lines: {spoken or 'none'}."
     legend = (*entries, *(entry for entry, _ in marked))
     identifier = f"histogram-{[each.name for each in results.summary.functionals].index(name)}"
     numbers = _quantile_table(results, functional.title, name)
@@ -153,29 +154,31 @@ def _quantile_table(results: Results, title: str, name: str) -> Markup:
 
 def distribution(results: Results, entries: Sequence[Entry]) -> Figure:
     """Share of problems solved within a number of iterations, with the certified band of the learned algorithm."""
-    horizon = float(results.summary.t_max)
+    horizon, unit, who = float(results.summary.t_max), results.summary.time.unit, results.summary.who
     functions = quantities.solved_within(results.performance)
-    hover = "%{y:.1%} within %{x} iterations"
+    hover = f"%{{y:.1%}} within %{{x}} {unit}"
     data = [_staircase(entry, functions[entry.label], 0.0, horizon, hover) for entry in entries]
     band = quantities.certified_band(results.performance)
     legend, told = list(entries), ""
     if band is not None:
-        entry = Entry("band", "certified for the learned algorithm", "certified", None, "dash")
+        entry = Entry("band", f"certified for {who}", "certified", None, "dash")
         data.append(_staircase(entry, band, 0.0, horizon, "at least " + hover))
         legend.append(entry)
         confidence = results.performance.attrs.get("band_confidence")
         sure = f" with {percent(confidence, -1)} confidence" if confidence else ""
         told = (
-            f" The dashed line is certified{sure}: on new problems the distribution function of the learned algorithm "
+            f" The dashed line is certified{sure}: on new problems the distribution function of {who} "
             "lies above it, everywhere simultaneously."
         )
-    points = np.unique(np.round(np.geomspace(max(1.0, horizon / 64), horizon, 7)))
+    points = np.geomspace(horizon / 64, horizon, 7)
+    points = points if results.summary.clocked else np.unique(np.round(np.maximum(points, 1.0)))
     rows = [[entry.label, *map(percent, functions[entry.label].at(points))] for entry in entries]
-    rows += [["certified for learned", *(f"≥ {percent(v)}" for v in band.at(points))]] if band is not None else []
-    numbers = table("Share solved within t iterations", ["algorithm", *(f"t = {number(t)}" for t in points)], rows)
-    layout = axes("iterations", "share of test problems solved", yaxis=PERCENT | {"range": [0, 1.03]})
-    caption = "Share of test problems that are solved within a number of iterations; higher is better." + told
-    label = f"Step plot of the share of test problems solved against iterations for {len(entries)} algorithms."
+    if band is not None:
+        rows.append([f"certified for {results.summary.own}", *(f"≥ {percent(v)}" for v in band.at(points))])
+    numbers = table(f"Share solved within t {unit}", ["algorithm", *(f"t = {number(t)}" for t in points)], rows)
+    layout = axes(unit, "share of test problems solved", yaxis=PERCENT | {"range": [0, 1.03]})
+    caption = f"Share of test problems that are solved within a number of {unit}; higher is better." + told
+    label = f"Step plot of the share of test problems solved against {unit} for {len(entries)} algorithms."
     plots = (Plot(data, layout, label),)
     return Figure("distribution", "How many problems are solved in time", caption, plots, tuple(legend), numbers)
 
@@ -185,7 +188,7 @@ def profiles(results: Results, entries: Sequence[Entry]) -> Figure:
     plots, rows = [], []
     factors = np.array([1.0, 1.5, 2.0, 4.0, 8.0, 16.0])
     for cost, steps in quantities.profiles(results.performance).items():
-        word = COSTS[cost].title
+        word = results.summary.costs[cost].title
         places = np.concatenate([each.places for each in steps.values()])
         last = 1.1 * max(2.0, float(places[np.isfinite(places)].max()))
         hover = f"%{{y:.1%}} with at most %{{x:.3g}} times the {word} of the best"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...results import quantities
-from ...results.names import COSTS, MEASURES, PUBLISHED
+from ...results.names import MEASURES, PUBLISHED
 from ...results.run_results import Results
 from ...results.summary import AlgorithmSummary, FunctionalSummary
 from ...statistics.measures import Estimate
@@ -16,17 +17,19 @@ from .verdict import by_how_much
 
 NUM_EXTREMES = 5
 
+BY_BATCH = " Wall-clock time was measured in batches, once compiled, on the machine below."
+
 
 def measured(results: Results) -> Markup:
     """The section on measures."""
     summary = results.summary
-    costs = [each for each in summary.functionals if each.name in COSTS]
+    costs = [each for each in summary.functionals if each.name in summary.costs]
+    how = "" if summary.clocked else BY_BATCH
     parts = [
         tag(
             "p",
             "Under each number stands its 95% confidence interval, which is for this number alone. Where a column says "
-            "that intervals are approximate, they miss rare failures. Guarantees are in the certificates. Wall-clock "
-            "time was measured in batches, once compiled, on the machine below.",
+            "that intervals are approximate, they miss rare failures. Guarantees are in the certificates." + how,
         ),
         _overview("All algorithms on the test problems", summary.algorithms, costs),
         *_duels(results),
@@ -58,12 +61,15 @@ def _overview(
     functionals: Sequence[FunctionalSummary],
     first: str = "algorithm",
 ) -> Markup:
+    timed = not all(math.isnan(each.milliseconds) for each in algorithms.values())
+
     def row(name: str, each: AlgorithmSummary) -> list[str]:
         means = [_measure(each, functional.name, "mean") for functional in functionals]
-        return [name, *means, number(each.milliseconds, 3), estimate(each.solved, each.solved_interval, percent)]
+        solved = estimate(each.solved, each.solved_interval, percent)
+        return [name, *means, *([number(each.milliseconds, 3)] * timed), solved]
 
     means = [f"{each.unit or each.noun}, mean{_approximate(each, 'mean')}" for each in functionals]
-    header = [first, *means, "milliseconds per problem", "solved"]
+    header = [first, *means, *(["milliseconds per problem"] * timed), "solved"]
     return table(caption, header, [row(name, each) for name, each in algorithms.items()])
 
 
@@ -94,16 +100,19 @@ def _duels(results: Results) -> list[Markup]:
     }
     if not found:
         return []
-    times = found.get("stopping_time", {})
+    summary = results.summary
+    times = found.get(summary.time.name, {})
     rows = []
     for name in results.summary.baselines:
         time = times.get(name)
         saved, better = (time.saved, time.better) if time else (None, None)
         rows.append([name, *(by_how_much(each[name]) for each in found.values()), _interval(saved), _share(better)])
-    header = ["against", *(COSTS[cost].title for cost in found), "iterations saved per problem", "faster on"]
+    saved_in = f"{summary.time.unit} saved per problem"
+    header = ["against", *(summary.costs[cost].title for cost in found), saved_in, "faster on"]
     caption = (
-        "The learned algorithm against each baseline, in pairs on the same problems. All decisions and intervals hold "
-        f"together with {percent(quantities.CONFIDENCE)} confidence, except for wall-clock time, which is only measured"
+        f"{summary.who[:1].upper()}{summary.who[1:]} against each baseline, in pairs on the same problems. All "
+        f"decisions and intervals hold together with {percent(quantities.CONFIDENCE)} confidence"
+        + ("" if summary.clocked else ", except for wall-clock time, which is only measured")
     )
     return [table(caption, header, rows)]
 
@@ -144,10 +153,11 @@ def extremes(results: Results) -> Markup:
     order = quantities.ranking(results.performance)
     count = min(NUM_EXTREMES, len(order) // 2) or len(order)
     header = ["problem", *order[0].times, *order[0].features]
-    t_max = number(results.summary.t_max)
+    t_max, summary = number(results.summary.t_max), results.summary
     parts = [
-        tag("p", "By the stopping time of the learned algorithm: iterations of every algorithm, and features of the "
-            f"problem. Problems are numbered from 0 in the order in which they were drawn; {t_max}* is not solved."),
+        tag("p", f"By the {summary.time.noun} of {summary.who}: {summary.time.unit} of every algorithm, and features "
+            "of the problem. Problems are numbered from 0 in the order in which they were drawn; "
+            f"{t_max}* is not solved."),
         table("Hardest test problems", header, [_problem(each) for each in order[::-1][:count]]),
         table("Easiest test problems", header, [_problem(each) for each in order[:count]]),
     ]  # fmt: skip

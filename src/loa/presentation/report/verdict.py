@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ...certificates.budget import joint_confidence
-from ...results.names import COSTS, OUTCOMES
+from ...results.names import CLOCKED, COSTS, OUTCOMES
 from ...results.quantities import Contest, contests
 from ...results.quantities.contests import CONFIDENCE
 from ...results.run_results import Results
@@ -14,41 +14,41 @@ from .markup import Markup, items, section, tag
 from .numbers import NONE, few, interval, number, percent, words
 
 CLOCK = "milliseconds"
-WHO = "the learned algorithm"
+ALL_COSTS = {**COSTS, **CLOCKED}
 
 
-def headline(found: dict[str, list[Contest]]) -> str:
+def headline(found: dict[str, list[Contest]], who: str = "the learned algorithm") -> str:
     """The verdict in a few sentences: what is certain, what is not decided, and what the clock says."""
     if not found:
-        return "There was no baseline to compare the learned algorithm with."
+        return f"There was no baseline to compare {who} with."
     counted = {cost: each for cost, each in found.items() if cost != CLOCK}
-    certain = _certain(counted) if counted else ""
+    certain = _certain(counted, who) if counted else ""
     clock = found.get(CLOCK, [])
     slower = [one.baseline for one in clock if one.outcome != "won"]
     than = f"not faster than {few(slower)}" if slower else "faster than every baseline"
     return " ".join(filter(None, [certain, f"By the clock of this machine it was {than}." if clock else ""]))
 
 
-def _certain(counted: dict[str, list[Contest]]) -> str:
+def _certain(counted: dict[str, list[Contest]], who: str) -> str:
     """What is certain, with the confidence shared among all baselines and costs; and what is not decided."""
-    outcomes = {COSTS[cost].title: {one.outcome for one in each} for cost, each in counted.items()}
+    outcomes = {ALL_COSTS[cost].title: {one.outcome for one in each} for cost, each in counted.items()}
     better = [title for title, each in outcomes.items() if each == {"won"}]
     lost = [title for title, each in outcomes.items() if "lost" in each]
     undecided = [title for title in outcomes if title not in better + lost]
     told = []
     if better:
         but = f", but not in {words(lost)}" if lost else ""
-        told.append(f"With {percent(CONFIDENCE)} confidence, {WHO} beats every baseline in {words(better)}{but}.")
+        told.append(f"With {percent(CONFIDENCE)} confidence, {who} beats every baseline in {words(better)}{but}.")
     elif lost:
         which = words(lost) if len(lost) == 1 else ", ".join(lost[:-1]) + f" nor in {lost[-1]}"
         won = [{one.baseline for one in each if one.outcome == "won"} for each in counted.values()]
         beaten = set.intersection(*won)
         some = f" With {percent(CONFIDENCE)} confidence, it beats {words(sorted(beaten))}." if beaten else ""
         neither = "neither " * (len(lost) > 1)
-        told.append(f"The learned algorithm does not beat every baseline, {neither}in {which}.{some}")
+        told.append(f"{who[:1].upper()}{who[1:]} does not beat every baseline, {neither}in {which}.{some}")
     if undecided:
         level = [one for each in counted.values() for one in each if one.outcome == "level"]
-        told.append(f"It is not decided whether {WHO} beats every baseline in {words(undecided)}: {remedy(level)}.")
+        told.append(f"It is not decided whether {who} beats every baseline in {words(undecided)}: {remedy(level)}.")
     return " ".join(told)
 
 
@@ -71,20 +71,21 @@ def remedy(undecided: list[Contest]) -> str:
 def solved_sentence(results: Results) -> str:
     """How many test problems were solved, and whether another algorithm solved more."""
     learned, baselines = results.summary.learned, results.summary.baselines
-    count, t_max = results.performance.sizes["problem"], number(results.summary.t_max)
+    count = results.performance.sizes["problem"]
+    t_max = f"{number(results.summary.t_max)} {results.summary.time.unit}"
     text = (
-        f"Within {t_max} iterations it solved {percent(learned.solved)} of the {number(count)} test problems (95% "
+        f"Within {t_max} it solved {percent(learned.solved)} of the {number(count)} test problems (95% "
         f"confidence interval {interval(learned.solved_interval, percent)})."
     )
     more = {name: each.solved for name, each in baselines.items() if each.solved > learned.solved}
     text += f" More were solved by {few(list(more))} (up to {percent(max(more.values()))})." if more else ""
-    return text + f" A problem that is not solved counts as {t_max} iterations."
+    return text + f" A problem that is not solved counts as {t_max}."
 
 
 def verdict(results: Results) -> Markup:
     """The section that comes first."""
     found, choice = contests(results.summary, results.performance), results.summary.choice
-    lead = choice.sentence() if choice.classical is not None else headline(found)
+    lead = choice.sentence() if choice.classical is not None else headline(found, results.summary.who)
     cards = tag("div", *(_card(each, results) for each in found.values()), class_="cards")
     return section(
         "verdict",
@@ -98,7 +99,7 @@ def verdict(results: Results) -> Markup:
 
 def _card(each: list[Contest], results: Results) -> Markup:
     """One cost: by how much, against the best baseline, and which baselines are not beaten."""
-    best, cost = each[0], COSTS[each[0].cost]
+    best, cost = each[0], ALL_COSTS[each[0].cost]
     who = "the best baseline" if len(each) > 1 else "the only baseline"
     detail = f"{number(best.learned)} {cost.unit} on average, against {number(best.other)} for {best.baseline}, {who}"
     share = results.summary.baselines[best.baseline].solved
@@ -121,7 +122,7 @@ def by_how_much(contest: Contest) -> str:
     >>> by_how_much(Contest("milliseconds", "x", 10.0, 8.0, "lost"))
     '25% slower'
     """
-    cost = COSTS[contest.cost]
+    cost = ALL_COSTS[contest.cost]
     if contest.outcome in ("level", "unmeasured"):
         return "not decided" if contest.outcome == "level" else NONE
     if math.isinf(contest.other):

@@ -28,4 +28,5 @@ from .values import ProblemRow as ProblemRow
 from .values import names as names
 from .values import quantile as quantile
 from .values import ranking as ranking
+from .values import time_of as time_of
 from .values import values as values

@@ -1,7 +1,7 @@
 """The learned algorithm against every baseline, in every cost: who wins, and by how much.
 
 Costs per problem are compared in pairs by bounds that hold for any number of problems. The failure probability is
-divided equally among all baselines and all costs of `COSTS`, so that all decisions hold together.
+divided equally among all baselines and all costs of the run, so that all decisions hold together.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ...certificates.contest import Decision, decide
 from ...statistics import measures
-from ..names import COSTS
+from ..names import TIMES
 from ..summary import AlgorithmSummary, RunSummary
 from .values import values
 
@@ -64,7 +64,7 @@ def rivals(summary: RunSummary, cost: str) -> list[str]:
 def price(numbers: AlgorithmSummary, cost: str) -> float:
     """What a solved problem costs on average. Steps count as they are, as an unsolved problem has the most of them."""
     average = numbers.average(cost)
-    if cost == "stopping_time" or math.isnan(average):
+    if cost in TIMES or math.isnan(average):
         return average
     return average / numbers.solved if numbers.solved > 0 else math.inf
 
@@ -72,7 +72,7 @@ def price(numbers: AlgorithmSummary, cost: str) -> float:
 def contests(summary: RunSummary, performance: xarray.Dataset) -> dict[str, list[Contest]]:
     """All contests by cost, against the best baseline first; a cost that was not measured is left out."""
     found = {}
-    for cost in COSTS:
+    for cost in summary.costs:
         own, order = summary.learned.average(cost), rivals(summary, cost)
         if order and not math.isnan(own) and not math.isnan(summary.baselines[order[0]].average(cost)):
             found[cost] = [_contest(summary, performance, cost, name) for name in order]
@@ -92,7 +92,7 @@ def _contest(summary: RunSummary, performance: xarray.Dataset, cost: str, name: 
     better, cap = measures.probability(learned < baseline), largest(summary, cost)
     if cap is None:
         return Contest(cost, name, own, other, "level", None, better)
-    share = (1 - CONFIDENCE) / (len(COSTS) * len(summary.baselines))
+    share = (1 - CONFIDENCE) / (len(summary.costs) * len(summary.baselines))
     found = _decided(*(np.minimum(each, cap).mean(axis=1).tobytes() for each in (learned, baseline)), share, cap)
     saved = measures.Estimate(found.saved, found.low, found.high, found.confidence)
     return Contest(cost, name, own, other, OUTCOME_OF[found.outcome], saved, better, found.more)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .values import Array, values
+from .values import Array, time_of, values
 
 if TYPE_CHECKING:
     import xarray
@@ -60,7 +60,7 @@ def empirical(times: ArrayLike, solved: ArrayLike) -> Steps:
 
 def solved_within(performance: xarray.Dataset) -> dict[str, Steps]:
     """For each algorithm, the share of test problems solved within a number of iterations."""
-    times, outcomes = values(performance, "stopping_time"), values(performance, "outcome")
+    times, outcomes = values(performance, time_of(performance)), values(performance, "outcome")
     return {name: empirical(each, outcomes[name] == "solved") for name, each in times.items()}
 
 

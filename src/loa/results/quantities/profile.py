@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..names import COSTS
+from ..names import CLOCKED, COSTS
 from .distribution import Steps
-from .values import Array, names, values
+from .values import Array, names, time_of, values
 
 if TYPE_CHECKING:
     import xarray
@@ -67,7 +67,8 @@ def profiles(performance: xarray.Dataset) -> dict[str, dict[str, Steps]]:
     algorithms = names(performance)
     solved = np.stack([(each == "solved").ravel() for each in values(performance, "outcome").values()])
     found = {}
-    for cost in (name for name in COSTS if name in performance):
+    costs_of = COSTS if time_of(performance) in COSTS else CLOCKED
+    for cost in (name for name in costs_of if name in performance):
         costs = np.stack([each.ravel() for each in values(performance, cost).values()])
         factors, shares = performance_profile(costs, solved)
         found[cost] = {name: Steps(factors, each) for name, each in zip(algorithms, shares, strict=True)}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...statistics import quantiles
+from ..names import TIMES
 
 if TYPE_CHECKING:
     import xarray
@@ -45,6 +46,11 @@ def quantile(sample: ArrayLike, level: float) -> float:
     return quantiles.quantile(sample, level)
 
 
+def time_of(performance: xarray.Dataset) -> str:
+    """The functional that says how long a problem takes."""
+    return next(name for name in TIMES if name in performance)
+
+
 class ProblemRow(NamedTuple):
     """One test problem: its number, every algorithm's stopping time and whether it was solved, and its features."""
 
@@ -59,7 +65,7 @@ def ranking(performance: xarray.Dataset) -> list[ProblemRow]:
 
     With several replicates, times are averages, and a problem counts as solved if all of them solved it.
     """
-    times = {name: each.astype(float).mean(axis=1) for name, each in values(performance, "stopping_time").items()}
+    times = {name: each.astype(float).mean(axis=1) for name, each in values(performance, time_of(performance)).items()}
     solved = {name: (each == "solved").all(axis=1) for name, each in values(performance, "outcome").items()}
     features = _features(performance)
     learned = next(iter(times.values()))
