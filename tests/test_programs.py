@@ -1,5 +1,7 @@
 """Quadratic programs: solutions against other solvers, certificates of infeasibility, learning, bad input."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -174,6 +176,19 @@ def test_learned_penalties_need_fewer_steps_on_new_problems(trained):
     assert times(learned).mean() < 0.7 * times(first).mean()
 
 
+def test_penalties_that_are_wrong_for_a_problem_adapt():
+    """Late adaptation changes nothing before; in time, it solves what penalties that are wrong by orders do not."""
+    options = {"criterion": FINE, "horizon": 300, "key": KEY}
+    wrong = learning.first_penalties(Programs(), PROBLEMS, log_penalty=8.0)
+    fixed, late, adapting = (
+        loa.evaluate(dataclasses.replace(wrong, interval=each), Programs(), PROBLEMS, **options)
+        for each in (0, 299, 25)
+    )
+    assert (fixed.outcome == "exhausted").mean() > 0.5
+    np.testing.assert_array_equal(late["stopping_time"], fixed["stopping_time"])
+    assert (adapting.outcome == "solved").all()
+
+
 def test_a_factorization_for_the_class_changes_nothing(trained):
     folded = learning.folded(trained[1], Programs(), PROBLEMS[0])
     assert folded.factored is not None
@@ -183,7 +198,10 @@ def test_a_factorization_for_the_class_changes_nothing(trained):
 def test_what_was_learned_can_be_saved_and_loaded(trained, solutions, tmp_path):
     start = learning.learn_warm_start(Programs(), PROBLEMS, solutions.x, hidden=2, key=KEY)
     warm = eqx.tree_at(lambda each: each.warm_start, trained[1], start, is_leaf=lambda leaf: leaf is None)
-    for number, algorithm in enumerate((warm, learning.folded(warm, Programs(), PROBLEMS[0]))):
+    adapting = dataclasses.replace(trained[1], interval=30)
+    for number, algorithm in enumerate(
+        (warm, *(learning.folded(each, Programs(), PROBLEMS[0]) for each in (warm, adapting)))
+    ):
         loa.save(tmp_path / f"{number}.safetensors", algorithm)
         assert eqx.tree_equal(loa.load(tmp_path / f"{number}.safetensors"), algorithm)
 

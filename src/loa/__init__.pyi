@@ -12,6 +12,7 @@ from .algorithms.algorithm import Algorithm as Algorithm
 from .algorithms.algorithm import Stack as Stack
 from .algorithms.algorithm import stack as stack
 from .algorithms.anderson import AndersonProximalGradient as AndersonProximalGradient
+from .algorithms.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from .algorithms.barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .algorithms.fista import FISTA as FISTA
@@ -58,6 +59,7 @@ from .problems.criterion import loss_below as loss_below
 from .problems.criterion import prox_residual_below as prox_residual_below
 from .problems.from_functions import FromFunctions as FromFunctions
 from .problems.from_functions import FromInstances as FromInstances
+from .problems.nonlinear_programs import stationary_below as stationary_below
 from .problems.oracle import Oracle as Oracle
 from .problems.problem_class import ProblemClass as ProblemClass
 from .problems.programs import residuals_below as residuals_below

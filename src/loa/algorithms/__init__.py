@@ -6,6 +6,7 @@ from .algorithm import Algorithm as Algorithm
 from .algorithm import Stack as Stack
 from .algorithm import stack as stack
 from .anderson import AndersonProximalGradient as AndersonProximalGradient
+from .augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from .barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
 from .conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .fista import FISTA as FISTA

@@ -60,6 +60,10 @@ class Algorithm(eqx.Module):
         """
         return state
 
+    def resumed(self, oracle: Oracle, state: Any) -> Any:
+        """The state at the same iterate for a loss that has changed slightly: a new beginning, unless memory helps."""
+        return self.init(oracle, self.iterate(state))
+
     def known(self, state: Any) -> tuple[Scalar, Any] | None:
         """Loss and gradient at the iterate, as the oracle gave them, of an algorithm whose state holds both.
 

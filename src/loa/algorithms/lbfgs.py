@@ -137,6 +137,12 @@ class LBFGS(Algorithm):
         s, y = (found.step * direction).ravel(), (found.gradient - gradient).ravel()
         return LBFGSState(found.x, found.value, found.gradient, memory.after(s, y, found.gradient.ravel(), found))
 
+    def resumed(self, oracle: Oracle, state: LBFGSState) -> LBFGSState:
+        value, gradient = oracle.value_and_gradient(state.x)
+        memory, flat = state.memory, gradient.ravel()
+        memory = memory._replace(Sg=memory.S @ flat, Yg=memory.Y @ flat)
+        return LBFGSState(state.x, value, gradient, memory)
+
     def iterate(self, state: LBFGSState) -> Float[Array, ...]:
         return state.x
 

@@ -30,7 +30,8 @@ class Factored(eqx.Module):
     r"""What ADMM needs of P and A: scalings d and e, the scaled A, weights w of its rows, and a factorization.
 
     With W = diag(w), \(P + \sigma I + \rho A^\top W A = V^{-\top} (I + (\rho - \rho_0) \Lambda) V^{-1}\) for any ρ. For
-    fixed penalties W there is no scaling; V is the inverse of \(P + \sigma I + A^\top W A\), and Λ is None.
+    given penalties W there is no scaling, and ρ₀ = 1. If they are fixed, V is the inverse of
+    \(P + \sigma I + A^\top W A\), and Λ is None.
     """
 
     columns: Float[Array, " n"]
@@ -41,6 +42,8 @@ class Factored(eqx.Module):
     spectrum: Float[Array, " n"] | None
     size: Scalar
     first: Scalar
+    given: bool = eqx.field(static=True, default=False)
+    """Whether W are penalties that were given, and not weights in a scaled program; fixed ones always are."""
 
     @staticmethod
     def of(P: Any, A: Any, weights: Any, cones: Cones = ()) -> Factored:
@@ -48,22 +51,25 @@ class Factored(eqx.Module):
         columns, rows = _scalings(P, A, cones)
         P, A = columns[:, None] * P * columns, rows[:, None] * A * columns
         size = jnp.maximum(jnp.mean(jnp.max(jnp.abs(P), axis=0)), 1e-4)
-        penalty = 0.1 * size
-        heavy = A.T @ (weights[:, None] * A)
-        lower = jnp.linalg.cholesky(P + SIGMA * jnp.eye(len(P), dtype=P.dtype) + penalty * heavy)
-        half = jax.scipy.linalg.solve_triangular(lower, heavy, lower=True)
-        middle = jax.scipy.linalg.solve_triangular(lower, half.T, lower=True)
-        spectrum, turn = jnp.linalg.eigh(0.5 * (middle + middle.T))
-        basis = jax.scipy.linalg.solve_triangular(lower, turn, lower=True, trans=1)
-        return Factored(columns, rows, A, weights, basis, spectrum, size, penalty)
+        basis, spectrum = _diagonalized(P, A, weights, SIGMA, 0.1 * size)
+        return Factored(columns, rows, A, weights, basis, spectrum, size, 0.1 * size)
 
     @staticmethod
-    def fixed(P: Any, A: Any, weights: Any) -> Factored:
-        """The inverse for fixed penalties, one for every row."""
-        ones, one = jnp.ones(len(P), P.dtype), jnp.ones((), P.dtype)
-        sigma = SIGMA * jnp.maximum(jnp.mean(jnp.abs(jnp.diagonal(P))), 1e-4)
-        inverse = jnp.linalg.inv(P + sigma * jnp.eye(len(P), dtype=P.dtype) + A.T @ (weights[:, None] * A))
-        return Factored(ones, jnp.ones(len(A), P.dtype), jnp.asarray(A), weights, inverse, None, sigma / SIGMA, one)
+    def with_penalties(P: Any, A: Any, weights: Any, fixed: bool) -> Factored:
+        """The inverse for fixed penalties, one for every row, or a factorization for all multiples of them."""
+        ones, one, A = jnp.ones(len(P), P.dtype), jnp.ones((), P.dtype), jnp.asarray(A)
+        size = jnp.maximum(jnp.mean(jnp.abs(jnp.diagonal(P))), 1e-4)
+        if fixed:
+            heavy, spectrum = P + SIGMA * size * jnp.eye(len(P), dtype=P.dtype) + A.T @ (weights[:, None] * A), None
+            basis = jnp.linalg.inv(heavy)
+        else:
+            basis, spectrum = _diagonalized(P, A, weights, SIGMA * size, one)
+        return Factored(ones, jnp.ones(len(A), P.dtype), A, weights, basis, spectrum, size, one, True)
+
+    @property
+    def has_penalties(self) -> bool:
+        """Whether W are penalties, which do not depend on the size of q."""
+        return self.given or self.spectrum is None
 
     def pulled(self, y: Float[Array, " m"], z: Float[Array, " m"]) -> Float[Array, "2 n"]:
         """The products of Aᵀ with y and with Wz."""
@@ -116,7 +122,8 @@ class ProgramADMM(Algorithm):
         log_patience: the logarithm of the factor.
         interval: steps between two adaptations; 0 for a fixed penalty.
         factored: the common factorization, if there is one.
-        log_weights: the logarithms of fixed penalties, one for every row, which then take the place of ρW.
+        log_weights: the logarithms of penalties, one for every row, which then take the place of ρW at the start. All
+            adapt by a common factor, unless `interval` is 0.
         warm_start: where to start, learned for the class, if not where the class says.
 
     Reference: Stellato, Banjac, Goulart, Bemporad and Boyd, *OSQP: an operator splitting solver for quadratic
@@ -144,7 +151,7 @@ class ProgramADMM(Algorithm):
             own = self._factorization(program, oracle.cones)
         shared = self._factored(own)
         penalty = jnp.exp(self.log_penalty) * jnp.maximum(shared.size, largest(shared.columns * program.q))
-        penalty = shared.first if shared.spectrum is None else penalty
+        penalty = shared.first if shared.has_penalties else penalty
         x, z, y = point.x / shared.columns, shared.rows * point.z, point.y / shared.rows
         Px, q = shared.columns * (program.P @ point.x), shared.columns * program.q
         Ay, Az = shared.pulled(y, z)
@@ -154,7 +161,7 @@ class ProgramADMM(Algorithm):
         program, shared, alpha = oracle.program(), self._factored(state.factored), self.relaxation
         stiffness = state.penalty * shared.weights
         right = (
-            SIGMA * (shared.size if shared.spectrum is None else 1.0) * state.x
+            SIGMA * (shared.size if shared.has_penalties else 1.0) * state.x
             - state.q
             + state.penalty * state.Az
             - state.Ay
@@ -192,7 +199,8 @@ class ProgramADMM(Algorithm):
 
     def _factorization(self, program: Program, cones: Cones) -> Factored:
         if self.log_weights is not None:
-            return Factored.fixed(program.P, program.A, jnp.exp(alike(self.log_weights, cones, jnp.mean)))
+            weights = jnp.exp(alike(self.log_weights, cones, jnp.mean))
+            return Factored.with_penalties(program.P, program.A, weights, not self.interval)
         weights = jnp.where(program.lower == program.upper, STIFF, 1.0)
         return Factored.of(program.P, program.A, weights, cones)
 
@@ -200,6 +208,16 @@ class ProgramADMM(Algorithm):
         found = own if self.factored is None else self.factored
         assert found is not None
         return found
+
+
+def _diagonalized(P: Any, A: Any, weights: Any, sigma: Any, penalty: Any) -> tuple[Array, Array]:
+    """V and Λ around a penalty, from the generalized eigenvalue problem of AᵀWA and the matrix of this penalty."""
+    heavy = A.T @ (weights[:, None] * A)
+    lower = jnp.linalg.cholesky(P + sigma * jnp.eye(len(P), dtype=P.dtype) + penalty * heavy)
+    half = jax.scipy.linalg.solve_triangular(lower, heavy, lower=True)
+    middle = jax.scipy.linalg.solve_triangular(lower, half.T, lower=True)
+    spectrum, turn = jnp.linalg.eigh(0.5 * (middle + middle.T))
+    return jax.scipy.linalg.solve_triangular(lower, turn, lower=True, trans=1), spectrum
 
 
 def _scalings(P: Any, A: Any, cones: Cones) -> tuple[Float[Array, " n"], Float[Array, " m"]]:

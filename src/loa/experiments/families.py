@@ -34,10 +34,12 @@ from ..architectures.proximal_newton import factor_of
 from ..learning import first_step
 from ..learning.race import Family, Race
 from ..learning.tuning import Interval
+from ..problems.nonlinear_programs import NonlinearPrograms
 from ..problems.programs import QuadraticPrograms
 from ..problems.role import Role
 from ..storage.plain_json import encoded
 from .experiment import Lesson
+from .nonlinear_families import for_nonlinear_programs
 from .program_families import for_programs
 from .recipes import tuned
 from .scales import LARGEST_DENSE, TEACHER_STEPS, Sample
@@ -68,6 +70,8 @@ def learn(lesson: Lesson) -> Algorithm:
         families = _stochastic(lesson)
     elif isinstance(problem_class, QuadraticPrograms):
         families = for_programs(lesson, problem_class)
+    elif isinstance(problem_class, NonlinearPrograms):
+        families = for_nonlinear_programs(lesson)
     elif problem_class.has("prox"):
         families = _proximal(lesson)
     else:

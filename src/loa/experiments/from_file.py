@@ -26,6 +26,8 @@ from ..problems import gaps
 from ..problems.criterion import Criterion, gradient_norm_below, prox_residual_below
 from ..problems.from_functions import FromInstances, of_log
 from ..problems.instances import Instances
+from ..problems.nonlinear_programs import NonlinearPrograms
+from ..problems.nonlinear_programs import residual as nonlinear_residual
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.programs import QuadraticPrograms, residuals_below
 from ..problems.programs import residual as program_residual
@@ -37,6 +39,7 @@ from .checks import check_baselines, check_functionals, check_sizes, check_type
 from .errors_in_files import blamed_on
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
 from .logged import FEW, instances_in, log_of, notes_on
+from .nonlinear_families import classical_methods, relative_criterion
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
 SIZES = {"prior": 250, "posterior": 500, "validation": 250, "held-out": 2000, "test": 250}
@@ -105,8 +108,9 @@ def experiment_for(
     """An experiment on a problem class, with defaults for all that is not given.
 
     They depend on what the class knows: L-BFGS and CG are the baselines for smooth problems, FISTA where there is a
-    `prox`, Adam where there is a `stochastic_loss`, ADMM and PDHG for quadratic programs. What is deployed wins a race
-    in which these take part, with methods that are tuned and learned for the class.
+    `prox`, Adam where there is a `stochastic_loss`, ADMM and PDHG for quadratic programs, augmented Lagrangian methods
+    for nonlinear ones. What is deployed wins a race in which these take part, with methods that are tuned and learned
+    for the class.
 
     Arguments:
         name: of the experiment, and of its directory.
@@ -136,13 +140,17 @@ def experiment_for(
             f"{type(problem_class).__name__}.stochastic_loss has no criterion that fits all: define one in the file, "
             "such as `criterion = loa.loss_below(0.1)`."
         )
-    programs = isinstance(problem_class, QuadraticPrograms)
-    residual = program_residual if programs else gaps.prox_residual if proximal else gaps.gradient_norm
+    programs, nonlinear = isinstance(problem_class, QuadraticPrograms), isinstance(problem_class, NonlinearPrograms)
+    residual = gaps.prox_residual if proximal else gaps.gradient_norm
+    residual = program_residual if programs else nonlinear_residual if nonlinear else residual
     gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
     if stochastic:
         known, tuned = {}, {"Adam": families.tuned_adam}
     elif programs:
         known, tuned, criterion = {"ADMM": ProgramADMM(), "PDHG": PDHG()}, {}, criterion or residuals_below(1e-4, 1e-4)
+    elif nonlinear:
+        known, tuned = classical_methods(problem_class), {}
+        criterion = criterion or relative_criterion(problem_class, REDUCTION)
     elif proximal:
         known = {"FISTA with restart": FISTA(restart=True), "FISTA": FISTA(restart=False), "ISTA": ProximalGradient()}
         tuned = {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 import equinox as eqx
 import numpy as np
 
@@ -30,6 +33,10 @@ GUESSES = (-10.0, -8.0, -6.0, -4.0, -2.0)
 """Logarithms of penalties, relative to the scaled program, among which training begins with the best."""
 
 
+USUAL, WAITS = 0.9, (25, 100)
+"""Learned penalties adapt after the number of steps that this share of problems needs, within these limits."""
+
+
 def for_programs(lesson: Lesson, problem_class: QuadraticPrograms) -> list[Family]:
     """ADMM with a penalty that is tuned, and with learned penalties for all rows, with and without a warm start."""
     space = {"log_penalty": (-10.0, 2.0), "relaxation": (1.0, 1.95), "log_patience": (0.3, 3.0)}
@@ -47,17 +54,9 @@ def _penalties(lesson: Lesson, problem_class: QuadraticPrograms) -> ProgramADMM:
     """Penalties that are trained from the best guess, over about twice the steps that it needs."""
     problems, task = lesson.problems(SAMPLE), lesson.experiment
     guesses = [first_penalties(problem_class, problems, guess) for guess in GUESSES]
-    times = [
-        np.asarray(
-            evaluate(
-                each, problem_class, problems, criterion=task.criterion, horizon=task.horizon, key=lesson.key,
-                checkpoints=lesson.evaluations,
-            )["stopping_time"]
-        )
-        for each in guesses
-    ]  # fmt: skip
+    times = [_times(lesson, each, problems) for each in guesses]
     best = int(np.argmin([each.mean() for each in times]))
-    return learn_penalties(
+    learned = learn_penalties(
         guesses[best],
         problem_class,
         lesson.problems(lesson.times(SOLVED)),
@@ -66,6 +65,27 @@ def _penalties(lesson: Lesson, problem_class: QuadraticPrograms) -> ProgramADMM:
         updates=lesson.times(UPDATES),
         key=lesson.key,
     )
+    return _adapting(lesson, learned, lesson.problems(lesson.times(SOLVED)))
+
+
+def _adapting(lesson: Lesson, learned: ProgramADMM, problems: Any) -> ProgramADMM:
+    """Penalties that adapt when nine out of ten problems are solved, if this helps the others; else fixed ones.
+
+    A penalty that is right for most problems may be wrong by orders of magnitude for a few, which then remain unsolved.
+    """
+    fixed = _times(lesson, learned, problems)
+    interval = int(np.clip(np.quantile(fixed, USUAL), *WAITS))
+    adapting = dataclasses.replace(learned, interval=interval)
+    return adapting if _times(lesson, adapting, problems).mean() < fixed.mean() else learned
+
+
+def _times(lesson: Lesson, algorithm: ProgramADMM, problems: Any) -> np.ndarray:
+    task = lesson.experiment
+    performance = evaluate(
+        algorithm, task.problem_class, problems, criterion=task.criterion, horizon=task.horizon, key=lesson.key,
+        checkpoints=lesson.evaluations,
+    )  # fmt: skip
+    return np.asarray(performance["stopping_time"], float)
 
 
 def _warm(lesson: Lesson, problem_class: QuadraticPrograms, penalties: ProgramADMM) -> Algorithm:

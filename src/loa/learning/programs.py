@@ -191,13 +191,14 @@ def folded(algorithm: ProgramADMM, problem_class: QuadraticPrograms, problem: An
         problem: any of its problems.
 
     Returns:
-        The algorithm, unchanged if it adapts its penalty or if P or A depend on the problem.
+        The algorithm, unchanged if it has no penalties of its own or if P or A depend on the problem.
     """
     if algorithm.log_weights is None or not shares_matrices(problem_class, problem):
         return algorithm
     program = problem_class.arrays(problem)
     weights = jnp.exp(alike(algorithm.log_weights, problem_class.cones, jnp.mean))
-    factored = Factored.fixed(jnp.asarray(program.P), jnp.asarray(program.A), weights)
+    P, A = jnp.asarray(program.P), jnp.asarray(program.A)
+    factored = Factored.with_penalties(P, A, weights, not algorithm.interval)
     return eqx.tree_at(
         lambda each: (each.factored, each.log_weights), algorithm, (factored, None), is_leaf=lambda leaf: leaf is None
     )

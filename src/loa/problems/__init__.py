@@ -13,6 +13,8 @@ from .log_files import from_files as from_files
 from .logistic_regression import LogisticRegression as LogisticRegression
 from .network_training import NetworkTraining as NetworkTraining
 from .network_training import StochasticNetworkTraining as StochasticNetworkTraining
+from .nonlinear_programs import KKTPoint as KKTPoint
+from .nonlinear_programs import NonlinearPrograms as NonlinearPrograms
 from .problem_class import ProblemClass as ProblemClass
 from .programs import PrimalDual as PrimalDual
 from .programs import Program as Program

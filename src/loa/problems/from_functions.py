@@ -128,8 +128,11 @@ def of_log(problem_class: ProblemClass, instances: Any) -> ProblemClass:
 
 
 @cache
-def _named_as(problem_class: type) -> type[OfLog]:
-    return type(problem_class.__name__, (OfLog,), {"__module__": problem_class.__module__})
+def _named_as(problem_class: Any) -> type[OfLog]:
+    """A class of the same name that counts as derived from the other: a log of programs is a class of programs."""
+    found = type(problem_class.__name__, (OfLog,), {"__module__": problem_class.__module__})
+    problem_class.register(found)
+    return found
 
 
 def _as_stack(instances: Any) -> Any:

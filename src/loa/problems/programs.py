@@ -136,6 +136,10 @@ class QuadraticPrograms(ProblemClass):
         value = 0.5 * x.x @ curved + q @ x.x + x.y @ off
         return value, PrimalDual(curved + q + A.T @ x.y, -x.y, off)
 
+    def merit(self, x: PrimalDual, problem: Any) -> Scalar:
+        """By which points that are no solutions are compared: the larger one of the residuals."""
+        return residual(self, x, problem)
+
     def impossible(self, move: PrimalDual, slope: PrimalDual, problem: Any) -> Int[Array, ""]:
         r"""Whether a step of an algorithm proves that the problem has no solution.
 

@@ -17,6 +17,7 @@ RENAMED: dict[str, str] = {}
 
 ADDED: dict[str, dict[str, Any]] = {
     "ADMM": {"sweeps": 1},
+    "Factored": {"given": False},
     "LearnedSplitting": {"sweeps": 1},
     "SemismoothNewton": {"separable": False},
     "LearnedImages": {"largest": True},

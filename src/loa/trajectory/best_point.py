@@ -40,6 +40,8 @@ class _Best(NamedTuple):
 class BestPoint(Functional):
     """The point to return for a problem: the one that meets the criterion, or the one with the lowest finite loss.
 
+    Of programs, whose loss is a Lagrangian, it is the one with the smallest residual.
+
     Where a class has a prox, the loss may be infinite outside of a set. Points out there, if only by rounding, are
     compared by where the prox moves them, and that is what is kept. Or the loss may know nothing of the constraints: a
     start that violates them then counts only until there is another point.
@@ -54,7 +56,7 @@ class BestPoint(Functional):
 
     def init(self, record: Record) -> tuple[_Best, Any, Calls]:
         loss = record.gap(gaps.loss)
-        rank = jnp.where(jnp.isfinite(loss) & _admissible(record), loss, jnp.inf)
+        rank = jnp.where(jnp.isfinite(loss) & _admissible(record), _merit(record, loss), jnp.inf)
         best = _Best(record.iterate, loss, rank)
         return best, _optimum(record.problem_class, record.problem, loss), record.calls
 
@@ -62,10 +64,11 @@ class BestPoint(Functional):
         best, optimum, _ = carry
         loss = record.gap(gaps.loss)
         sound, met = is_sound(loss, record.iterate), record.gap(self.criterion)
-        x, merit = record.iterate, loss
+        x, value, merit = record.iterate, loss, _merit(record, loss)
         if record.problem_class.has("prox"):
-            x, merit = _inside(record.problem_class, record.iterate, record.problem, loss)
-        best = where(sound & (merit < best.rank), _Best(x, merit, merit), best)
+            x, value = _inside(record.problem_class, record.iterate, record.problem, loss)
+            merit = value
+        best = where(sound & (merit < best.rank), _Best(x, value, merit), best)
         return where(sound & met, _Best(record.iterate, loss, loss), best), optimum, record.calls
 
     def result(self, carry: tuple[_Best, Any, Calls], end: End) -> Answer:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -80,6 +83,12 @@ class BestPoint(Functional):
             None if optimum is None else gaps.above_optimum(best.loss, *optimum),
             calls,
         )
+
+
+def _merit(record: Record, loss: Scalar) -> Scalar:
+    """By which points are compared: the loss, unless the class says otherwise, since a Lagrangian has no minimum."""
+    problem_class: Any = record.problem_class
+    return problem_class.merit(record.iterate, record.problem) if hasattr(problem_class, "merit") else loss
 
 
 def settled(answer: Answer, problem_class: ProblemClass, criterion: Criterion, problem: Any) -> Answer:
