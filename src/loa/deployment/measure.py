@@ -75,7 +75,8 @@ def measure(
     bench = Bench(solver, every, timeout=timeout, memory=memory, executor=executor, record=record)
     with counted(progress, "runs", [len(tasks)]) as count, bench:
         runs = bench.run(tasks, lambda done: count(0, done))
-    warn_of_failures(runs, replicates)
+    if failures := failures_in(runs, replicates):
+        warn(failures)
     performance = performance_of(runs, (len(every), replicates), timeout)
     return dataclasses.replace(performance, about={"algorithm": solver.words, "time limit": f"{timeout:g} s"})
 
@@ -98,14 +99,15 @@ def _of_numpy(leaf: Any) -> Any:
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
 
 
-def warn_of_failures(runs: list[Run], replicates: int) -> None:
-    """Say how many runs have failed, and why the first of them did."""
+def failures_in(runs: list[Run], replicates: int) -> str:
+    """How many runs have failed, and why the first of them did; empty if none has."""
     failed = [number for number, run in enumerate(runs) if run.outcome == FAILED]
-    if failed:
-        first = runs[failed[0]]
-        said = f", after it printed {first.output.strip()[-200:]!r}" if first.output.strip() else ""
-        why = first.error or "it reported that it has not solved the instance"
-        warn(f"{len(failed)} of {len(runs)} runs failed, first on instance {failed[0] // replicates}: {why}{said}.")
+    if not failed:
+        return ""
+    first = runs[failed[0]]
+    said = f", after it printed {first.output.strip()[-200:]!r}" if first.output.strip() else ""
+    why = first.error or "it reported that it has not solved the instance"
+    return f"{len(failed)} of {len(runs)} runs failed, first on instance {failed[0] // replicates}: {why}{said}."
 
 
 def performance_of(runs: list[Run], shape: tuple[int, int], timeout: float) -> Performance:

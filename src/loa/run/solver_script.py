@@ -15,7 +15,8 @@ from rich.console import Console
 from ..certificates import Certificate, Distribution, Mean, Plan, Probability, Quantile
 from ..deployment.bench import Bench, Task
 from ..deployment.killable import Run
-from ..deployment.measure import performance_of, warn_of_failures
+from ..deployment.measure import failures_in, performance_of
+from ..deployment.solver_space import words
 from ..deployment.tune_solver import tune_solver
 from ..experiments.solver_file import LONGEST, TRIALS, SolverExperiment
 from ..presentation.figures import draw_all, figure_files
@@ -38,7 +39,7 @@ SETTING = "parameters.json"
 TUNED = "tuned"
 
 TIMES_LONGEST = 10.0
-"""Where the file gives no time limit: this many times the longest run of the defaults on training instances."""
+"""Where the file gives no time limit: this many times the longest run that solves a training instance by default."""
 
 SHORTEST = 0.05
 """Seconds that such a limit has at least."""
@@ -193,14 +194,14 @@ def _limit(order: SolverOrder, place: RunDirectory, executor: Any) -> float:
     given = order.experiment.timeout
     if given is not None:
         return given
-
-    def derive() -> dict[str, Any]:
-        runs = _measured(order, "defaults", {"defaults": {}}, Role.training, LONGEST, place, executor)["defaults"]
-        longest = float(np.max(runs["seconds"]))
-        limit = min(max(TIMES_LONGEST * longest, SHORTEST), LONGEST)
-        return {"timeout": float(f"{limit:.2g}")}
-
-    return float(place.arrays("time limit", derive)["timeout"])
+    runs = _measured(order, "defaults", {"defaults": {}}, Role.training, LONGEST, place, executor)["defaults"]
+    solved = runs["seconds"][runs["outcome"] == "solved"]
+    if not solved.size:
+        raise ValueError(
+            f"`solve` has solved none of the {len(runs['seconds'])} training instances in {LONGEST:g} s each, so no "
+            "time limit can be derived: give `timeout`, in seconds."
+        )
+    return float(f"{min(max(TIMES_LONGEST * solved.max(), SHORTEST), LONGEST):.2g}")
 
 
 def _tuned(order: SolverOrder, timeout: float, place: RunDirectory, executor: Any) -> dict[str, Any]:
@@ -246,7 +247,8 @@ def _measured(
         found = {}
         for number, name in enumerate(different):
             own = runs[number :: len(different)]
-            warn_of_failures(own, 1)
+            if failures := failures_in(own, 1):
+                place.console.print(f"{words(different[name]) or 'defaults'}: {failures}", markup=False)
             found |= {f"{name}|{key}": each for key, each in _values(own, timeout).items()}
         return found
 

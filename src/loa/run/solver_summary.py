@@ -90,16 +90,9 @@ def _functionals(found: Measured) -> tuple[FunctionalSummary, ...]:
     """Seconds, and whatever all settings report; only seconds have a largest value."""
     names = [name for name in next(iter(found.tested.values())) if name != "outcome" and name not in TAKEN]
     common = [name for name in names if all(name in values for values in found.tested.values())]
-    return tuple(
-        FunctionalSummary(
-            name,
-            TITLES.get(name, name.replace("_", " ").capitalize()),
-            unit_of(name),
-            "",
-            found.timeout if name == "seconds" else None,
-        )  # fmt: skip
-        for name in common
-    )
+    titles = {name: TITLES.get(name, name.replace("_", " ").capitalize()) for name in common}
+    caps = {"seconds": found.timeout}
+    return tuple(FunctionalSummary(name, titles[name], unit_of(name), "", caps.get(name)) for name in common)
 
 
 TAKEN = set(RESERVED) - {"seconds"}
@@ -128,14 +121,14 @@ def _notes(order: SolverOrder, found: Measured) -> tuple[str, ...]:
         f"The setting that is deployed: {setting}.",
         f"{limit}{origin} Runs that fail or are killed count as the limit.",
         f"There are {experiment.pool.words}, each used once.",
-        "Running times are those of the machine below: the certificates speak of instances that are solved on it, under "
-        "a load like that of this run.",
+        "Running times are those of the machine below: the certificates speak of instances that are solved on it, "
+        "under a load like that of this run.",
     )
 
 
 def _seconds(stages: Mapping[str, float]) -> dict[str, float]:
     """Tuning is what other runs call training."""
-    names = {"tuning": "learn", "time limit": "learn", "defaults": "learn"}
+    names = {"tuning": "learn", "defaults": "learn"}
     known: dict[str, float] = {}
     for stage, spent in stages.items():
         name = names.get(stage, stage)
