@@ -37,14 +37,14 @@ def learned(lesson):
     return loa.GradientDescent((0.01, 0.02, 0.03)[int(found["stopping_time"].mean(axis=(1, 2)).argmin())])
 
 
-def run(folder, count, out):
+def run(folder, count, out, rows=(10,)):
     folder.mkdir()
     generator = np.random.default_rng(0)
     usual = generator.normal(size=(10, 3)) * [2.0, 1.0, 0.7]
     for k in range(count):
-        a = usual + 0.1 * generator.normal(size=(10, 3))
+        a = (usual + 0.1 * generator.normal(size=(10, 3)))[: rows[k % len(rows)]]
         np.savez(folder / f"fit-{k}.npz", a=a, b=a @ generator.normal(size=3))
-    instances = from_files(folder, order="time")
+    instances = from_files(folder, order="time", pad=len(rows) > 1)
     experiment = experiment_for(
         Fits(), name="fits", criterion=loa.gradient_norm_below(1e-3), horizon=400, learn=learned,
         baselines={"careful": loa.GradientDescent(0.01)}, instances=instances,
@@ -96,8 +96,16 @@ def test_what_is_shown_over_time_is_what_was_measured(of_300):
     assert type(results).load(directory).summary.log == results.summary.log
 
 
-def test_a_run_on_30_instances_says_what_cannot_be_said(tmp_path):
-    results, _ = run(tmp_path / "instances", 30, tmp_path / "run")
+def test_a_run_on_30_instances_of_two_sizes_says_what_cannot_be_said_and_reports_by_size(tmp_path):
+    results, _ = run(tmp_path / "instances", 30, tmp_path / "run", rows=(10, 5))
+    small, large = results.summary.log["by_size"]
+    assert (small["size"], large["size"]) == ("5 × 3 × 5", "10 × 3 × 10")
+    assert small["instances"] + large["instances"] == 30 - 6 - 3, "all but those for training and validation"
+    places = [place for place in range(9, 30) if place % 2]
+    times = results.performance["log_stopping_time"].values
+    assert small["means"]["learned"]["mean"] == pytest.approx(times[0, places].mean())
+    assert "Mean iterations by size" in (tmp_path / "run" / "report.html").read_text()
+    assert results.summary.log == type(results).load(tmp_path / "run").summary.log
     assert results.certificates["95% quantile"].vacuous
     assert "Nothing can be said about the 95% quantile" in results.certificates["95% quantile"].claim()
     assert any("rest on 12 instances, too few for a 95% quantile" in note for note in results.summary.notes)

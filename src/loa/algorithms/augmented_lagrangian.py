@@ -26,7 +26,7 @@ LARGEST = 1e12
 
 
 class Penalized(NamedTuple):
-    """The state of the inner method, multipliers and penalty, the values of the constraints, and what was before.
+    """The state of the inner method, multipliers and penalty, the multipliers of the iterate, and what was before.
 
     `violation` is that of the last update that was not for lack of patience, and `waited` counts the steps since an
     update.
@@ -36,8 +36,8 @@ class Penalized(NamedTuple):
     y: Float[Array, " m"]
     w: Float[Array, " k"]
     penalty: Scalar
-    equal: Float[Array, " m"]
-    unequal: Float[Array, " k"]
+    shown_y: Float[Array, " m"]
+    shown_w: Float[Array, " k"]
     violation: Scalar
     waited: Int[Array, ""]
 
@@ -52,10 +52,11 @@ class AugmentedLagrangian(Algorithm):
 
     as soon as the gradient of \(L_\rho\) is smaller than the factor τ times the change that this makes to it, or after
     `patience` steps. If the violation of the constraints has hardly fallen since the last update, the penalty ρ grows
-    by a factor, unless it was only patience that ended. The first ρ is a multiple of \(\max(1, |f|) / \max(1, \frac12 \|c\|^2 + \frac12 \|g_+\|^2)\) at
-    the start. The iterate holds the multipliers that an update would give now, so that its residuals are the gradient
-    of \(L_\rho\) and the violation. A step takes what one of the inner method takes, and two gradients (one if the
-    inner method knows the gradient at its iterate).
+    by a factor, unless it was only patience that ended. The first ρ is a multiple of \(\max(1, |f|) / \max(1, v)\),
+    where f and \(v = \frac12 \|c\|^2 + \frac12 \|\max(0, g)\|^2\) are those of the start. The iterate holds the
+    multipliers that an update at x gives, so that its residuals are the gradient of \(L_\rho\) and the violation. A
+    step takes what one of the inner method takes, and two gradients (one if the inner method knows the gradient at its
+    iterate).
 
     Arguments:
         inner: a method for smooth losses, such as `loa.LBFGS()`, `loa.Newton()` or `loa.Adam(0.1)`.
@@ -90,10 +91,11 @@ class AugmentedLagrangian(Algorithm):
         broken = 0.5 * (equal @ equal) + 0.5 * jnp.sum(jnp.maximum(unequal, 0.0) ** 2)
         size = jnp.maximum(1.0, jnp.abs(oracle.value(x0))) / jnp.maximum(1.0, broken)
         penalty = jnp.clip(jnp.exp(self.log_penalty) * size, 1e-8, LARGEST)
-        now = Augmented(programs, form, y, w, penalty)
-        inner = self.inner.init(self._asked(oracle, now), x)
+        asked = self._asked(oracle, Augmented(programs, form, y, w, penalty))
+        inner = self.inner.init(asked, x)
+        oracle.calls = asked.calls
         violation = jnp.full((), jnp.inf, x0.dtype)
-        return Penalized(inner, y, w, penalty, equal, unequal, violation, jnp.zeros((), jnp.int32))
+        return Penalized(inner, y, w, penalty, y, w, violation, jnp.zeros((), jnp.int32))
 
     def step(self, oracle: Oracle, state: Penalized, key: Key[Array, ""]) -> Penalized:
         programs = _programs(oracle)
@@ -103,13 +105,13 @@ class AugmentedLagrangian(Algorithm):
         oracle.calls = asked.calls
         x = self.inner.iterate(inner)
         equal, unequal = now.constraints(x, oracle.problem)
-        y, w = now.multipliers(equal, unequal)
+        shown = now.multipliers(equal, unequal)
         violation = jnp.maximum(largest(equal), largest(jnp.maximum(unequal, -state.w / state.penalty)))
-        balanced = self._is_balanced(oracle, now, inner, Augmented(programs, now._form, y, w, state.penalty))
+        balanced = self._is_balanced(oracle, now, inner, Augmented(programs, now._form, *shown, state.penalty))
         due = balanced | (state.waited + 1 >= self.patience)
         grown = jnp.minimum(state.penalty * jnp.exp(self.log_growth), LARGEST)
         penalty = jnp.where(balanced & (violation > ENOUGH * state.violation), grown, state.penalty)
-        y, w = jnp.where(due, y, state.y), jnp.where(due, w, state.w)
+        y, w = (jnp.where(due, new, old) for new, old in zip(shown, (state.y, state.w), strict=True))
         after = Augmented(programs, now._form, y, w, penalty)
 
         def again() -> Any:
@@ -120,21 +122,18 @@ class AugmentedLagrangian(Algorithm):
 
         inner = oracle.cond(due, again, lambda: inner)
         violation, waited = jnp.where(balanced, violation, state.violation), jnp.where(due, 0, state.waited + 1)
-        return Penalized(inner, y, w, penalty, equal, unequal, violation, waited)
+        return Penalized(inner, y, w, penalty, *shown, violation, waited)
 
     def _is_balanced(self, oracle: Oracle, now: Augmented, inner: Any, ahead: Augmented) -> Bool[Array, ""]:
         """Whether x is as good for the present multipliers as it needs to be."""
         x, known = self.inner.iterate(inner), self.inner.known(inner)
-        slope = self._asked(oracle, now).gradient(x) if known is None else known[1]
+        slope = now.gradient(x, oracle.problem) if known is None else known[1]
         oracle._count("gradient", 1 if known is not None else 2)
         change = ahead.gradient(x, oracle.problem) - slope
         return largest(slope) <= jnp.exp(self.log_balance) * largest(change)
 
     def iterate(self, state: Penalized) -> Float[Array, " d"]:
-        y = state.y + state.penalty * state.equal
-        return jnp.concatenate(
-            [self.inner.iterate(state.inner), y, jnp.maximum(0.0, state.w + state.penalty * state.unequal)]
-        )
+        return jnp.concatenate([self.inner.iterate(state.inner), state.shown_y, state.shown_w])
 
     def _asked(self, oracle: Oracle, augmented: Augmented) -> Oracle:
         """The oracle of the inner method, which continues to count."""

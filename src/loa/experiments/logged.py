@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from ..problems.from_functions import FromInstances, OfLog
 from ..problems.instances import Instances
@@ -18,15 +17,20 @@ FEW = 2000
 
 
 def instances_in(module: ModuleType, path: Path) -> Instances | None:
-    """What a file gives as `instances`: a path relative to the file, instances, or a function that returns either."""
-    found: Any = getattr(module, "instances", None)
+    """What a file gives as `instances`: a path relative to the file, instances, or a function that returns either.
+
+    With `pad = True` in the file, instances of unequal shapes are filled up with zeros.
+    """
+    found, pad = getattr(module, "instances", None), getattr(module, "pad", False)
+    if not isinstance(pad, bool):
+        raise ValueError(f"`pad` must be True or False, got {pad!r}.")
     if callable(found):
         found = found()
     if found is None or isinstance(found, Instances):
         return found
     if isinstance(found, str | Path):
-        return from_files(str(path.resolve().parent / found))
-    return Instances.of(found)
+        return from_files(str(path.resolve().parent / found), pad=pad)
+    return Instances.of(found, pad=pad)
 
 
 def log_of(

@@ -52,6 +52,29 @@ def _filled(instance: dict[str, np.ndarray], largest: dict[str, tuple[int, ...]]
     return found
 
 
+def real_sizes(problems: Any) -> list[tuple[int, ...]] | None:
+    """The real shape of each padded instance, the shapes of its fields one after the other; None if none is padded.
+
+    >>> real_sizes({"b": np.zeros((2, 3)), "b_mask": np.array([[True, True, False], [True, True, True]])})
+    [(2,), (3,)]
+    """
+    if not isinstance(problems, dict):
+        return None
+    masks = [
+        np.asarray(leaf) for field, leaf in problems.items() if field.endswith(MASK) and field[: -len(MASK)] in problems
+    ]
+    shapes = [[_real_shape(mask) for mask in each] for each in zip(*masks, strict=True)]
+    return [tuple(length for shape in each for length in shape) for each in shapes] or None
+
+
+def _real_shape(mask: np.ndarray) -> tuple[int, ...]:
+    """Along each axis, how many entries there are up to the last real one."""
+    return tuple(
+        int(np.max(np.flatnonzero(mask.any(axis=tuple(set(range(mask.ndim)) - {axis}))), initial=-1)) + 1
+        for axis in range(mask.ndim)
+    )
+
+
 def sizes_in_words(instances: Iterable[Any]) -> str:
     """The most common shapes of the fields in which instances differ, with how many have them."""
     shapes = [

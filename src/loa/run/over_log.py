@@ -16,6 +16,7 @@ from ..statistics import measures
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import StoppingTime
 from ..trajectory.optimal_losses import with_optimal_losses
+from .by_size import by_size
 from .directory import RunDirectory
 
 MOST = 5000
@@ -65,7 +66,7 @@ def over_log(
 
 
 def log_summary(log: Log, found: OverLog) -> dict[str, Any]:
-    """What a summary says about a log: its instances, their roles, and mean stopping times with intervals by role."""
+    """What a summary says about a log: its instances, their roles, and mean stopping times by role and by size."""
     by_role = {
         role: {name: _mean(times[found.roles == role]) for name, times in found.times.items()}
         for role in log.sizes
@@ -78,6 +79,7 @@ def log_summary(log: Log, found: OverLog) -> dict[str, Any]:
         "skipped": list(log.instances.skipped),
         "equal": list(log.instances.equal),
         "by_role": by_role,
+        "by_size": by_size(log, found.places, found.roles, found.times),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ...problems.role import Role
 from ...results import quantities
@@ -34,7 +35,20 @@ def log(results: Results) -> Markup:
         for role, means in found["by_role"].items()
     ]
     header = ["role", "used for", "instances", *algorithms]
-    return section("log", "From learning to testing", told, table("Mean iterations by role, ± 95%", header, rows))
+    shown = table("Mean iterations by role, ± 95%", header, rows)
+    return section("log", "From learning to testing", told, shown, _by_size(found.get("by_size", []), algorithms))
+
+
+def _by_size(groups: Sequence[dict[str, Any]], algorithms: Sequence[str]) -> Markup:
+    """The same means by size, where instances of unequal shapes were padded."""
+    if not groups:
+        return Markup("")
+    rows = [
+        [each["size"], number(each["instances"]), *(_mean(each["means"][name]) for name in algorithms)]
+        for each in groups
+    ]
+    title = "Mean iterations by size, ± 95%, on instances that nothing was learned from"
+    return table(title, ["size", "instances", *algorithms], rows)
 
 
 def _mean(found: dict[str, float]) -> str:
