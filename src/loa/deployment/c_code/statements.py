@@ -80,10 +80,15 @@ def _loop(writer: Writer, node: Node, head: str, number: str = "") -> None:
     """A loop; what it carries has memory of its own, which is written at the end of every round."""
     (body,), carried = node.blocks, len(node.inputs)
     for n in node.kept:
-        writer.declare(node.outputs[n], as_variable=";")
-        if n < carried:
-            writer.copy(writer.name(node.outputs[n]), node.inputs[n])
-            writer.call(body.arguments[n], writer.name(node.outputs[n]))
+        output, start = node.outputs[n], node.inputs[n] if n < carried else None
+        if start is None:
+            writer.declare(output, as_variable=";")
+        elif output.size == 1:
+            writer.declare(output, as_variable=f" = {writer.read(start, ['0'] * len(start.shape))};")
+        else:
+            writer.copy(writer.declare(output), start)
+        if start is not None:
+            writer.call(body.arguments[n], writer.name(output))
     with writer.braces(head):
         _statements(writer, body)
         for n in (n for n in node.kept if n >= carried):

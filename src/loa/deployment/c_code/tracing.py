@@ -14,6 +14,9 @@ CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_j
          "custom_vjp_call": "call_jaxpr", "core_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
 SAME = {"stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision"}
 
+QUICKLY: Any = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+"""How to compile what runs once."""
+
 
 def traced(program: ClosedJaxpr) -> Block:
     """The graph of a program, whose arguments are those of the jaxpr."""
@@ -32,6 +35,8 @@ class Beforehand:
         self._known: dict[Any, list[Value]] = {}
 
     def add(self, equation: JaxprEqn, inputs: list[Value]) -> list[Value]:
+        if equation.primitive.name in ("slice", "squeeze") and isinstance(inputs[0].constant, np.ndarray):
+            return [constant(_part(equation, inputs[0].constant))]
         key = (equation.primitive.name, str(equation.params), tuple(map(_identity, inputs)))
         if key not in self._known:
             outputs = [Value(tuple(var.aval.shape), var.aval.dtype) for var in equation.outvars]
@@ -41,25 +46,27 @@ class Beforehand:
 
     def compute(self, needed: set[int]) -> None:
         """Compute the constants that are needed."""
-        operations, wanted, given, reached = [], [], [], set(needed)
+        operations, wanted, given, reached = [], [], {}, set(needed)
         for equation, inputs, outputs in reversed(self._operations):
             if any(id(output) in reached for output in outputs):
                 operations.insert(0, (equation, inputs, outputs))
                 wanted += [output for output in outputs if id(output) in needed and output.constant is None]
-                given += [each for each in inputs if each.constant is not None]
+                given |= {_identity(each): each.constant for each in inputs if each.constant is not None}
                 reached |= set(map(id, inputs))
 
-        def run(numbers: list[Any]) -> list[Any]:
-            found = dict(zip(map(id, given), numbers, strict=True))
+        def run(known: list[Any]) -> list[Any]:
+            found: dict[Any, Any] = dict(zip(given, known, strict=True))
             for equation, inputs, outputs in operations:
-                each = equation.primitive.bind(*(found[id(value)] for value in inputs), **equation.params)
+                each = equation.primitive.bind(*(found[_identity(value)] for value in inputs), **equation.params)
                 several = each if equation.primitive.multiple_results else [each]
                 found.update(zip(map(id, outputs), several, strict=True))
             return [found[id(value)] for value in wanted]
 
         if wanted:
-            for value, numbers in zip(wanted, jax.jit(run)([each.constant for each in given]), strict=True):
-                value.constant = constant(numbers).constant
+            numbers = list(given.values())
+            compiled = jax.jit(run).lower(numbers).compile(compiler_options=QUICKLY)
+            for value, found in zip(wanted, compiled(numbers), strict=True):
+                value.constant = constant(found).constant
 
 
 class _Tracer:
@@ -165,6 +172,16 @@ class _Tracer:
         block.results = inner.closed(params["jaxpr"], [*consts, *arguments, *elements])
         node = Node("scan", starts, {"length": length, "reverse": backwards}, blocks=[block])
         return self.block.append(node, [var.aval for var in equation.outvars])
+
+
+def _part(equation: JaxprEqn, numbers: np.ndarray) -> np.ndarray:
+    """A part of a constant; networks take thousands of these, which XLA would compile for minutes."""
+    params = equation.params
+    if equation.primitive.name == "squeeze":
+        return numbers.reshape(equation.outvars[0].aval.shape)
+    steps = params["strides"] or [1] * numbers.ndim
+    ranges = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
+    return numbers[tuple(slice(*each) for each in ranges)]
 
 
 def _changed(body: Jaxpr, consts: int, carried: int) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -40,7 +39,7 @@ class Writer:
     @contextlib.contextmanager
     def braces(self, head: str, tail: str = "}") -> Iterator[None]:
         """A statement with lines of its own between braces."""
-        self.line(f"{head} {{")
+        self.line(f"{head} {{".lstrip())
         self._depth += 1
         yield
         self._depth -= 1
@@ -173,19 +172,15 @@ def partial_sums(writer: Writer, target: str, kind: str, axes: list[tuple[str, i
     """The sum of a term along some axes, the last of which in four parts, which a compiler can do side by side."""
     real = [(i, size) for i, size in axes if i != "0"]
     if not real or real[-1][1] < 8:
-        with writer.braces(""):
-            writer.line(f"{kind} sum = 0;")
-            writer.nested(real, f"sum += {term};")
-            writer.line(f"{target} = sum;")
+        writer.line(f"{kind} sum = 0;")
+        writer.nested(real, f"sum += {term};")
+        writer.line(f"{target} = sum;")
         return
     *outer, (i, size) = real
-    with writer.braces(""):
-        writer.line(f"{kind} sum[4] = {{0}};")
-        heads = " ".join(f"for (int {j} = 0; {j} < {length}; ++{j})" for j, length in outer)
-        whole = 4 * math.floor(size / 4)
-        with writer.braces(heads):
-            part = f"for (int part = 0; part < 4; ++part) {{ const int {i} = four + part; sum[part] += {term}; }}"
-            writer.line(f"for (int four = 0; four < {whole}; four += 4) {part}")
-            if whole < size:
-                writer.line(f"for (int {i} = {whole}; {i} < {size}; ++{i}) sum[0] += {term};")
-        writer.line(f"{target} = (sum[0] + sum[1]) + (sum[2] + sum[3]);")
+    whole = 4 * (size // 4)
+    part = f"for (int part = 0; part < 4; ++part) {{ const int {i} = four + part; sum[part] += {term}; }}"
+    writer.line(f"{kind} sum[4] = {{0}};")
+    writer.nested(outer, f"for (int four = 0; four < {whole}; four += 4) {part}")
+    if whole < size:
+        writer.nested(outer, f"for (int {i} = {whole}; {i} < {size}; ++{i}) sum[0] += {term};")
+    writer.line(f"{target} = (sum[0] + sum[1]) + (sum[2] + sum[3]);")
