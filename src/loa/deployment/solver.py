@@ -20,6 +20,7 @@ from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass, sampled
 from ..trajectory.checks import check_algorithm, check_setting
+from .c_code import write_c
 from .export import write_exported
 from .inputs import Shapes
 from .program import Program
@@ -140,18 +141,35 @@ class Solver:
             path: the file; an existing file is replaced.
             certificates: what was certified of the algorithm, to be kept in the file.
         """
+        with jax.enable_x64(self._float64):
+            write_exported(path, self._program, self._facts(), certificates)
+
+    def export_c(self, path: Path | str, *, certificates: Iterable[Certificate] = ()) -> None:
+        """Write the program with its weights as a self-contained file of C that allocates nothing, and its header.
+
+        It is meant for small dense problems, up to a few hundred unknowns, where neither Python nor JAX is available.
+        The file `controller.c` has the function `controller`; the page docs/at-work.md shows how to call it. Its results
+        are those of the solver up to rounding. Deadlines, the fallback and random algorithms are not part of it.
+
+        Arguments:
+            path: the file, the name of a function followed by .c; existing files (.c and .h) are replaced.
+            certificates: what was certified of the algorithm; their sentences come into a comment.
+        """
+        with jax.enable_x64(self._float64):
+            write_c(path, self._program, self._facts(), certificates)
+
+    def _facts(self) -> dict[str, Any]:
+        """What a file says about the program in it."""
         if self.fallback is not None:
             raise ValueError(
                 "a file holds one algorithm: export a solver without a fallback, and one for the fallback."
             )
-        facts = {
+        return {
             "algorithm": type(self.algorithm).__name__,
             "problem_class": type(self.problem_class).__name__,
             "criterion": repr(self.criterion),
             "horizon": self.horizon,
         }
-        with jax.enable_x64(self._float64):
-            write_exported(path, self._program, facts, certificates)
 
     def __repr__(self) -> str:
         guarded = "" if self.fallback is None else f", fallback={type(self.fallback).__name__}"
