@@ -190,3 +190,13 @@ def test_a_file_that_is_no_table(tmp_path):
         certify_table(tmp_path / "times.txt", "seconds", cap=1.0)
     with pytest.raises(ValueError, match="there is no file"):
         certify_table(tmp_path / "times.csv", "seconds", cap=1.0)
+
+
+def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
+    """The kernel tells a child of the death of its parent only if that happens after the child has asked for it."""
+    script = "import os; from loa.deployment import solver_process as p; p._die_with(%s); print('alive')"
+    outcomes = [
+        subprocess.run([sys.executable, "-c", script % parent], capture_output=True, text=True, check=False)
+        for parent in ("os.getppid()", "-1")
+    ]
+    assert [(each.returncode, each.stdout) for each in outcomes] == [(0, "alive\n"), (1, "")]

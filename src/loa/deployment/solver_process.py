@@ -58,10 +58,10 @@ def found(reference: dict[str, Any]) -> Any:
     return pkgutil.resolve_name(f"{name}:{reference['qualname']}")
 
 
-def run(function: Any, task: dict[str, Any], answers: int, output: io.FileIO) -> None:
+def run(function: Any, task: dict[str, Any], parent: int, answers: int, output: io.FileIO) -> None:
     """The child: call the solver, write what it reports and how long it took, and end."""
     os.setsid()
-    _die_with_parent()
+    _die_with(parent)
     os.dup2(output.fileno(), 1)
     os.dup2(output.fileno(), 2)
     if task["memory"] is not None:
@@ -97,19 +97,22 @@ def _numbers(reported: Any) -> dict[str, float | bool]:
     return numbers
 
 
-def _die_with_parent() -> None:
+def _die_with(parent: int) -> None:
+    """End this process when its parent ends, or now if that has ended already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def watched(function: Any, task: dict[str, Any]) -> dict[str, Any]:
     """Run a task in a child, and kill it if it takes too long or nobody waits for it any more."""
     incoming, outgoing = os.pipe()
     with tempfile.TemporaryFile(buffering=0) as output:
-        child = os.fork()
+        parent, child = os.getpid(), os.fork()
         if child == 0:
             os.close(incoming)
-            run(function, task, outgoing, output)
+            run(function, task, parent, outgoing, output)
         os.close(outgoing)
         begun, answer = time.perf_counter(), None
         with os.fdopen(incoming, "rb") as stream:
