@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -67,6 +68,7 @@ def measure(
         whole_number("memory", memory, most=2**63 - 1)
     check_executor(executor)
     every = _listed(instances)
+    _warn_of_copies(every)
     tasks = [(place, replicate) for place in range(len(every)) for replicate in range(replicates)]
     options = {"timeout": timeout, "memory": memory}
     with counted(progress, "runs", [len(tasks)]) as count:
@@ -129,10 +131,27 @@ def _runs_on(
         return f"{solver.words} on instances {tasks[chunks[number][0]][0]} to {tasks[chunks[number][-1]][0]}"
 
     found: dict[int, list[Run]] = {}
-    for number, runs in as_they_come(executor, _runs, work, described):
-        found[number] = runs
-        report(sum(map(len, found.values())))
+    try:
+        for number, runs in as_they_come(executor, _runs, work, described):
+            found[number] = runs
+            report(sum(map(len, found.values())))
+    except BaseException:
+        Killable.end_all(solver)  # threads of this process need not wait for the time limit
+        raise
     return [run for number in range(len(chunks)) for run in found[number]]
+
+
+def _warn_of_copies(every: list[Any]) -> None:
+    """Say that instances come several times; as problems that are independent draws do not."""
+    try:
+        different = len({pickle.dumps(each, protocol=5) for each in every})
+    except Exception:  # of any kind, also such that cannot be compared
+        return
+    if different < len(every):
+        warn(
+            f"only {different} of the {len(every)} instances are different: certificates take them for independent "
+            "draws; for several runs on each, give every instance once and replicates=…."
+        )
 
 
 def _warn_of_failures(runs: list[Run], replicates: int) -> None:
