@@ -78,7 +78,7 @@ def test_what_a_solver_reports_and_its_parameters():
 
 
 def test_replicates_have_seeds_and_cpu_seconds_are_measured():
-    performance = loa.measure(busy, [0, 0], timeout=9.0, replicates=2)
+    performance = loa.measure(busy, [0, 1], timeout=9.0, replicates=2)
     assert performance["seed"].tolist() == [[0.0, 1.0], [0.0, 1.0]]
     assert (performance["cpu_seconds"] > 0.09).all()
     assert (performance["seconds"] >= 0.9 * performance["cpu_seconds"]).all()

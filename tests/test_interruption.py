@@ -66,3 +66,53 @@ def test_a_main_thread_that_has_ended_is_not_contradicted():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, env=os.environ)
     assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGTERM, "told\n", "")
+
+
+@pytest.mark.parametrize(
+    "caught",
+    [
+        "class Waste:\n    def __del__(self): signal.raise_signal(signal.SIGTERM)\nWaste()\ntime.sleep(60)",
+        "try: signal.raise_signal(signal.SIGTERM)\nexcept KeyboardInterrupt: sys.exit(1)",
+    ],
+    ids=["in a garbage collection", "by somebody who says nothing"],
+)
+def test_an_interrupt_that_is_lost_ends_the_process_all_the_same(caught):
+    start = "import signal, sys, time\nfrom loa.storage.interruption import end_on_signals; end_on_signals('ended.')\n"
+    done = subprocess.run(
+        [sys.executable, "-c", start + caught], capture_output=True, text=True, timeout=30, env=os.environ
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (128 + signal.SIGTERM, "", "loa: ended.\n")
+
+
+WAITS = """
+import os, sys, time
+import loa
+from concurrent.futures import ThreadPoolExecutor
+
+def endless(instance):
+    open(sys.argv[1], "w").close()
+    while True:
+        pass
+
+if __name__ == "__main__":
+    with ThreadPoolExecutor(2) as executor:
+        loa.measure(endless, list(range(8)), timeout=60.0, executor=executor)
+"""
+
+
+def test_ctrl_c_ends_solvers_that_threads_wait_for(tmp_path):
+    """The threads of an executor would otherwise wait for the time limit of every run that was begun."""
+    file, begun = tmp_path / "waits.py", tmp_path / "begun"
+    file.write_text(WAITS.replace("sys.argv[1]", repr(str(begun))))
+    process = subprocess.Popen([sys.executable, str(file)], stderr=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        while not begun.exists():
+            assert process.poll() is None
+            time.sleep(0.05)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, words = process.communicate(timeout=30)
+        assert time.monotonic() - started < 10.0
+        assert words.strip().endswith("KeyboardInterrupt")
+    finally:
+        process.kill()

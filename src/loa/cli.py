@@ -128,7 +128,7 @@ def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: 
         try:
             afterwards(order.experiment, results, directory, console)
         except KeyboardInterrupt:
-            _fail("interrupted after the report was written; add --overwrite to run it again.")
+            _fail_interrupted("interrupted after the report was written; add --overwrite to run it again.")
     console.print(f"Wrote report.html, figure.png and the numbers behind them to {directory}.")
 
 
@@ -157,13 +157,14 @@ def certify(
     cap: Annotated[float | None, typer.Option(help="Largest possible value, such as the time limit.")] = None,
     quantile: Annotated[float | None, typer.Option(help="Certify this quantile as well, such as 0.99.")] = None,
     confidence: Annotated[float, typer.Option(help="With which all that is said holds together.")] = 0.95,
+    problem: Annotated[str | None, typer.Option(help="The column that names a problem with several runs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for the certificates as JSON files.")] = None,
 ) -> None:
     """Certify numbers that were measured anywhere, such as the running times of a solver."""
     with _one_sentence():
         from .certificates.from_table import certify_table
 
-        for found in certify_table(table, column, cap=cap, quantile=quantile, confidence=confidence):
+        for found in certify_table(table, column, cap=cap, quantile=quantile, confidence=confidence, problem=problem):
             typer.echo(found.sentence())
             if out is not None:
                 with _writing_to(out):
@@ -334,7 +335,7 @@ def _one_sentence(traceback: bool = False, interrupted: str = "interrupted.") ->
     except typer.Exit:
         raise
     except KeyboardInterrupt:
-        _fail(interrupted)
+        _fail_interrupted(interrupted)
     except Exception as error:
         if traceback:
             raise
@@ -362,3 +363,11 @@ def _check_seed(seed: int) -> None:
 def _fail(sentence: str) -> NoReturn:
     typer.echo(f"loa: {sentence}", err=True)
     raise typer.Exit(1)
+
+
+def _fail_interrupted(sentence: str) -> NoReturn:
+    """After a signal, end at once; after a KeyboardInterrupt that has another cause, as after any failure."""
+    from .storage.interruption import leave_if_told
+
+    leave_if_told(sentence)
+    _fail(sentence)

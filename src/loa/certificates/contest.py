@@ -68,7 +68,9 @@ class Decision(NamedTuple):
         return f"about {self.more} more problems would decide"
 
 
-def decide(values: Any, baseline: Any, delta: float, cap: float) -> Decision:
+def decide(
+    values: Any, baseline: Any, delta: float, cap: float, *, at_most: Any = None, baseline_at_most: Any = None
+) -> Decision:
     """Decide whether an algorithm needs less on average than another one on the same problems.
 
     Arguments:
@@ -76,6 +78,8 @@ def decide(values: Any, baseline: Any, delta: float, cap: float) -> Decision:
         baseline: values of the other algorithm on the same problems.
         delta: the probability of a wrong decision allowed, in (0, 1).
         cap: the largest possible value.
+        at_most, baseline_at_most: where runs were stopped early, so that `values` and `baseline` are only what was
+            counted until then, the largest values that they can have; the same as these by default.
 
     Returns:
         The decision. It is wrong with a probability of at most delta, and so is either bound.
@@ -88,8 +92,11 @@ def decide(values: Any, baseline: Any, delta: float, cap: float) -> Decision:
     """
     check_fraction("delta", delta)
     first, second = pairs(values, baseline, cap)
-    low = -difference_bound(first, second, delta / 2, 1.0) * cap
-    high = difference_bound(second, first, delta / 2, 1.0) * cap
+    most, most_of_second = pairs(
+        values if at_most is None else at_most, baseline if baseline_at_most is None else baseline_at_most, cap
+    )
+    low = -difference_bound(most, second, delta / 2, 1.0) * cap
+    high = difference_bound(most_of_second, first, delta / 2, 1.0) * cap
     outcome = "better" if low > 0 else "worse" if high < 0 else "not decided"
     more = more_problems(first - second, delta / 2) if outcome == "not decided" else None
     saved = float((second - first).mean() * cap)

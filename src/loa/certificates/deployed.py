@@ -10,11 +10,11 @@ import numpy as np
 from ..problems.arguments import array_of_numbers, check_type
 from ..trajectory.evaluation import Performance
 from .certificate import Certificate
-from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal
+from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences
 from .goals import Mean
 from .inputs import failure_probability, warn_of_truncation
 from .misuse import check_sample
-from .names import UNNAMED
+from .names import SEQUENCE, UNNAMED
 from .rounding import number_exact
 
 
@@ -90,7 +90,8 @@ def _of_performance(
             "functional with cap=…."
         )
     goal = Mean(what, float(known if cap is None else cap), unit or performance.units.get(what, ""))
-    return _mean(goal, _values(performance, goal), confidence, prior_values).naming(performance.about)
+    certificate = _mean(goal, _values(performance, goal), confidence, prior_values).naming(performance.about)
+    return of_sequences(certificate) if SEQUENCE in performance.about else certificate
 
 
 def _values(performance: Performance, goal: Goal) -> np.ndarray:
@@ -99,6 +100,11 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
         raise ValueError(
             "these are the values of several candidates: certify one of them, performance.of_candidates(index), or "
             "their posterior by certify_posterior."
+        )
+    if SEQUENCE in performance.about and not isinstance(goal, Mean):
+        raise ValueError(
+            "problems of one sequence depend on each other, so that only a mean along sequences is certified here: "
+            f"give {type(goal).__name__}(…).certify(values, confidence) one number per sequence, such as the largest."
         )
     if goal.functional == "solved" and "solved" not in performance.values:
         return performance.outcome == "solved"
@@ -112,10 +118,11 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
             f"seen: the cap must be {number_exact(known)}, got {cap}."
         )
     if cap is None:
-        return values
+        floats = np.asarray(values, float)
+        return dataclasses.replace(performance, values={goal.functional: floats}).at_most(goal.functional, np.inf)
     ended_badly = np.isin(performance.outcome, ("diverged", "failed", "timed out"))
     worst = ended_badly | ((performance.outcome != "solved") & np.isinf(values))
-    return _diverged_at_cap(values, worst, cap)
+    return _diverged_at_cap(performance.at_most(goal.functional, cap), worst, cap)
 
 
 def _diverged_at_cap(values: Any, diverged: Any, cap: float) -> np.ndarray:

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..problems.log_files import TABLES, table_in
+from ..problems.warning import warn
 from ..trajectory.units import unit_of
 from .certificate import Certificate
 from .goals import Mean, Quantile
 from .inputs import failure_probability, warn_of_truncation
+
+LABELS = ("instance", "problem", "file", "name", "id", "case", "solver", "algorithm", "method", "status", "outcome")
+"""Columns of these names do not hold measurements, even if their cells are numbers."""
 
 
 def certify_table(
@@ -23,8 +27,12 @@ def certify_table(
     quantile: float | None = None,
     confidence: float = 0.95,
     unit: str = "",
+    problem: str | None = None,
 ) -> tuple[Certificate, ...]:
     """Certify the numbers in a column of a table, one row per problem: their mean, a quantile, or both together.
+
+    All rows must be runs of one solver. Where there are several runs on a problem, as with several seeds, say in which
+    column its name stands: the average over the runs on a problem counts, because they are not independent.
 
     Every row counts. A cell that is empty or no number is refused: a run that failed or was stopped counts as the cap.
 
@@ -35,6 +43,7 @@ def certify_table(
             numbers were measured.
         quantile: the level of a quantile to certify as well, or alone if there is no cap; in (0, 1).
         confidence: with which all certificates hold together, in (0, 1).
+        problem: the column that says which problem a row belongs to; each row is a problem of its own by default.
         unit: what the numbers count; known for a column named "seconds", "milliseconds" or "stopping_time".
 
     Returns:
@@ -52,6 +61,10 @@ def certify_table(
             "quantile, which needs none."
         )
     values = numbers_in(Path(path), column)
+    if problem is None:
+        _warn_of_labels(Path(path), column)
+    else:
+        values = _per_problem(values, _column(Path(path), problem), quantile is not None)
     unit = unit or unit_of(column)
     goals: list[Any] = [] if cap is None else [Mean(column, cap, unit)]
     if quantile is not None:
@@ -64,6 +77,11 @@ def certify_table(
 
 def numbers_in(path: Path, column: str) -> np.ndarray:
     """The numbers in a column; a cell that is none is refused in a sentence that names its row."""
+    cells = _column(path, column)
+    return np.array([_number(cell, f"row {index + 1} of {column!r}") for index, cell in enumerate(cells)])
+
+
+def _column(path: Path, column: str) -> list[Any]:
     if path.suffix not in TABLES:
         raise ValueError(f"{path} is no table: its name must end in {' or '.join(TABLES)}.")
     if not path.is_file():
@@ -71,7 +89,42 @@ def numbers_in(path: Path, column: str) -> np.ndarray:
     table = table_in(path)
     if column not in table:
         raise ValueError(f"{path} has no column {column!r}; there are {', '.join(table)}.")
-    return np.array([_number(cell, f"row {index + 1} of {column!r}") for index, cell in enumerate(table[column])])
+    return table[column]
+
+
+def _per_problem(values: np.ndarray, names: list[Any], ranked: bool) -> np.ndarray:
+    """The average over the rows of each problem, in the order in which the problems come."""
+    known = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    if len(known) == len(values):
+        return values
+    if ranked:
+        raise ValueError(
+            "a quantile needs one row per problem, because several runs on a problem are not independent: keep one of "
+            "them, chosen without looking."
+        )
+    numbers = [known[name] for name in names]
+    return np.bincount(numbers, weights=values) / np.bincount(numbers)
+
+
+def _warn_of_labels(path: Path, column: str) -> None:
+    """Warn of columns that label rows, some of them alike: problems that come several times, solvers, failures."""
+    for name, cells in table_in(path).items():
+        different = len(set(map(str, cells)))
+        labels = name.lower().split("_")[0] in LABELS or not all(_is_number(cell) for cell in cells)
+        if name != column and labels and 1 < different < len(cells):
+            warn(
+                f"the column {name!r} has {different} different values in {len(cells)} rows: all rows must be runs of "
+                "one solver, failed ones with the cap, each on a problem of its own; if there are several runs on a "
+                "problem, say which column names it, by problem=… or --problem."
+            )
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _number(cell: Any, where: str) -> float:

@@ -18,6 +18,7 @@ from .misuse import check_sample
 from .sentences import EXCHANGEABLE
 
 INDEPENDENT = "the problems are independent draws of the distribution that later problems come from"
+SEQUENCES = "sequences begin with independent draws of the distribution that later ones, of the same length, begin with"
 HELD_OUT = "the algorithm was fixed without these problems"
 BEFOREHAND = "their number, cap, level and threshold were fixed without these problems"
 PRIOR_FIRST = "candidates, prior, λ (or its grid) and cap were fixed without these problems"
@@ -172,6 +173,12 @@ def of_stream(certificate: Certificate) -> Certificate:
     """The certificate as one about the stream of problems that instances were logged from."""
     others = tuple(each for each in certificate.assumptions if each != INDEPENDENT)
     return dataclasses.replace(certificate, assumptions=(EXCHANGEABLE, *others))
+
+
+def of_sequences(certificate: Certificate) -> Certificate:
+    """The certificate as one about sequences of problems, of which only the first ones are drawn."""
+    others = tuple(each for each in certificate.assumptions if each != INDEPENDENT)
+    return dataclasses.replace(certificate, assumptions=(SEQUENCES, *others))
 
 
 def checked_mass(prior_mass: float | None) -> float:

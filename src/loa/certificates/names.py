@@ -37,3 +37,7 @@ KINDS = {
 def kind(name: str) -> str:
     """The method of a bound; one that is not listed is called by its own name."""
     return KINDS.get(name, name)
+
+
+SEQUENCE = "problems in a sequence"
+"""Under this name a certificate about sequences says in `about` how long they are."""

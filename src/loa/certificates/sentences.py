@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..trajectory.units import unit_of
-from .names import UNNAMED
+from .names import SEQUENCE, UNNAMED
 from .rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
 
 if TYPE_CHECKING:
@@ -102,8 +102,10 @@ def _amount(certificate: Certificate, sense: str, number: str) -> str:
     """Such as "the algorithm needs at most 112 iterations"; with its name if its unit does not say what is counted."""
     usual = unit_of(certificate.functional)
     unit = certificate.unit or usual
-    amount = f"{sense} {number} {unit.removesuffix('s') if number == '1' else unit}".rstrip()
-    if unit and (unit == usual or certificate.functional == UNNAMED):
+    counted, _, within = unit.partition(" (")
+    counted = counted.removesuffix("s") if number == "1" else counted
+    amount = f"{sense} {number} {counted}{within and ' (' + within}".rstrip()
+    if unit and (unit.partition(" (")[0] == usual or certificate.functional == UNNAMED):
         return f"{_who(certificate)} needs {amount}"
     if certificate.target == "posterior":
         return f"the {_name(certificate)} of {FROM_POSTERIOR} is {amount}"
@@ -129,6 +131,9 @@ def _name(certificate: Certificate) -> str:
 
 
 def _new_problems(certificate: Certificate) -> str:
+    if length := certificate.about.get(SEQUENCE):
+        these = "this one" if certificate.n == 1 else f"these {certificate.n}"
+        return f"the problems of new sequences of {length} that begin like {these}"
     if EXCHANGEABLE in certificate.assumptions:
         these = "this one comes" if certificate.n == 1 else f"these {certificate.n} come"
         return f"new instances of the stream that {these} from"

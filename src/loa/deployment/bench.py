@@ -111,8 +111,12 @@ class Bench:
                 return f"{solver.words} on instance {first.place}"
             return f"{solver.words} on instances {first.place} to {last.place}"
 
-        for number, runs in as_they_come(self.executor, several_runs, work, described):
-            yield from zip(map(int, chunks[number]), runs, strict=True)
+        try:
+            for number, runs in as_they_come(self.executor, several_runs, work, described):
+                yield from zip(map(int, chunks[number]), runs, strict=True)
+        except BaseException:
+            Killable.end_all(self.solver)  # threads of this process need not wait for the time limit
+            raise
 
     def _work(self, task: Task) -> Work:
         seed = {"seed": task.replicate} if self.solver.takes_seed else {}

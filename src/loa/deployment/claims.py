@@ -15,6 +15,7 @@ import numpy as np
 
 from ..certificates.anytime import DEFAULT_GRID, log_target
 from ..certificates.certificate import Certificate
+from ..certificates.names import SEQUENCE
 from ..problems.arguments import check_type
 
 WATCHED = ("mean", "probability", "tail", "quantile")
@@ -47,11 +48,24 @@ class Claim:
                 f"only certificates of a {', '.join(WATCHED[:-1])} or {WATCHED[-1]} of the deployed algorithm can be "
                 f"watched, not those of a {certificate.measure} of the {certificate.target}."
             )
+        if SEQUENCE in certificate.about:
+            raise ValueError(
+                "a certificate about sequences cannot be watched problem by problem: those of one sequence depend on "
+                "each other."
+            )
         self.certificate, self.delta = certificate, delta
         self.mean, self._target = _largest_mean(certificate), log_target(delta, DEFAULT_GRID)
         self._expected = np.log1p(-np.outer([self.mean, 1 - self.mean], _GRID))
         self.sums, self.count = np.zeros((2, len(DEFAULT_GRID))), 0
         self.contradicted = False
+
+    def check(self, value: float) -> None:
+        """Refuse a value that the certified functional cannot have."""
+        name, measure = self.certificate.functional, self.certificate.measure
+        if measure == "mean" and value < 0:
+            raise ValueError(f"{name} was certified as a functional that is never negative, got {value:g}.")
+        if measure == "probability" and not (value in (0, 1) or math.isnan(value)):
+            raise ValueError(f"{name} must be 0 or 1 (or False or True) in every observation, got {value:g}.")
 
     def add(self, value: float) -> None:
         """Take in the value on one more problem."""
@@ -83,7 +97,7 @@ class Claim:
         if certificate.measure == "mean":
             return min(max(value / (certificate.cap or 1.0), 0.0), 1.0)
         if certificate.measure == "probability":
-            return 1.0 - float(bool(value))
+            return 1.0 - value
         limit = certificate.threshold if certificate.measure == "tail" else certificate.bound
         return float(value > (math.inf if limit is None else limit))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from . import solver_process
 from .external import External
@@ -41,6 +42,9 @@ class Run(NamedTuple):
 class Killable:
     """A process that runs a solver, each run in a child of its own; a context manager."""
 
+    running: ClassVar[set[Killable]] = set()
+    """Those that other threads of this process may be waiting for."""
+
     def __init__(self, solver: External):
         if not hasattr(os, "fork"):
             raise OSError("solvers are measured in processes that are forked, which this system does not have.")
@@ -49,6 +53,7 @@ class Killable:
     def __enter__(self) -> Killable:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen([sys.executable, str(SCRIPT)], **pipes)  # pyright: ignore
+        self.running.add(self)
         first = {"path": [os.getcwd(), *filter(None, sys.path)], "function": self.solver.reference()}
         error = self._asked(first)
         if error is not None:
@@ -56,10 +61,18 @@ class Killable:
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.running.discard(self)
         for stream in (self.process.stdin, self.process.stdout):
             assert stream is not None
-            stream.close()  # then the process kills the child that is running, and ends
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()  # then the process kills the child that is running, and ends
         self.process.wait()
+
+    @classmethod
+    def end_all(cls, solver: External) -> None:
+        """End the processes of a solver that other threads wait for; what these are doing then fails."""
+        for each in [each for each in cls.running if each.solver is solver]:
+            each.process.terminate()  # the child that is running dies with it
 
     def run(self, instance: Any, timeout: float, memory: int | None = None, **parameters: Any) -> Run:
         """Solve an instance.

@@ -70,6 +70,7 @@ def measure(
         whole_number("memory", memory, most=2**63 - 1)
     check_executor(executor)
     every = listed(instances)
+    _warn_of_copies(every)
     tasks = [Task(place, replicate=replicate) for place in range(len(every)) for replicate in range(replicates)]
     record = None if checkpoints is None else Path(checkpoints) / f"{_fingerprint(solver, every)}.jsonl"
     bench = Bench(solver, every, timeout=timeout, memory=memory, executor=executor, record=record)
@@ -97,6 +98,19 @@ def listed(instances: Any) -> list[Any]:
 
 def _of_numpy(leaf: Any) -> Any:
     return np.asarray(leaf) if isinstance(leaf, jax.Array) else leaf
+
+
+def _warn_of_copies(every: list[Any]) -> None:
+    """Say that instances come several times; as problems that are independent draws do not."""
+    try:
+        different = len({pickle.dumps(each, protocol=5) for each in every})
+    except Exception:  # of any kind, also such that cannot be compared
+        return
+    if different < len(every):
+        warn(
+            f"only {different} of the {len(every)} instances are different: certificates take them for independent "
+            "draws; for several runs on each, give every instance once and replicates=…."
+        )
 
 
 def failures_in(runs: list[Run], replicates: int) -> str:

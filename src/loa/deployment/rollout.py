@@ -14,12 +14,13 @@ import numpy as np
 from jaxtyping import Array, Int, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..certificates.names import SEQUENCE
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..trajectory.best_point import BestPoint
 from ..trajectory.checks import check_algorithm, check_arguments
 from ..trajectory.devices import Device, run_job
-from ..trajectory.evaluation import Performance
+from ..trajectory.evaluation import Performance, counted_up, described
 from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.job import Job
 from ..trajectory.kernels import in_precision_of_problems
@@ -63,7 +64,8 @@ def rollout(
             function of that solution, such as one that shifts a plan by a step.
 
     Returns:
-        The values of all functionals, with the axes (sequence, place in the sequence), as `loa.certify` takes them.
+        The values of all functionals, with the axes (sequence, place in the sequence), as `loa.certify` takes them for
+        a mean. For a quantile, certify one number of each sequence, such as the largest.
 
     >>> import loa
     >>> class Drift(loa.problems.RunningExample):
@@ -98,7 +100,10 @@ def rollout(
     values = {functional.name: column for functional, column in zip(measured, columns, strict=True)}
     caps = {functional.name: functional.largest(int(horizon)) for functional in measured}
     units = {functional.name: functional.unit for functional in measured}
-    return Performance(values, np.stack(outcomes, axis=1), int(horizon), None, seconds, caps, units)
+    about = described(algorithm, problem_class, criterion, int(horizon))
+    about |= {SEQUENCE: str(length)} if length > 1 else {}
+    outcome, counted = np.stack(outcomes, axis=1), counted_up(measured)
+    return Performance(values, outcome, int(horizon), None, seconds, caps, units, about, counted)
 
 
 def _starts(problem_class: ProblemClass, problems: Any, x: Any, warm: Any, indices: Any, key: Any) -> Any:

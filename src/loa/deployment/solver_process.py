@@ -91,10 +91,15 @@ def _numbers(reported: Any) -> dict[str, float | bool]:
     numbers = {}
     for name, value in named.items():
         try:
-            numbers[str(name)] = bool(value) if str(name) == "solved" else float(value)
+            numbers[str(name)] = _truth(value) if str(name) == "solved" else float(value)
         except (TypeError, ValueError):
             continue
     return numbers
+
+
+def _truth(value: Any) -> bool:
+    """Whether a solver says that it has solved the instance; a word counts as yes only if it says so."""
+    return value.strip().lower() in ("true", "yes", "1", "solved") if isinstance(value, str) else bool(value)
 
 
 def _die_with(parent: int) -> None:
@@ -165,7 +170,10 @@ def serve() -> None:
             task = read(sys.stdin.buffer)
         except EOFError:
             return
-        write(answers, watched(function, task))
+        try:
+            write(answers, watched(function, task))
+        except BrokenPipeError:  # nobody waits for it any more
+            os._exit(0)
 
 
 if __name__ == "__main__":

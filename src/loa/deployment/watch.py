@@ -134,6 +134,8 @@ class Watch:
             An alarm if this observation raised one (for each quantity there is at most one), None otherwise.
         """
         numbers = {name: _number(name, observation.get(name)) for name in self._wanted}
+        for claim in self._claims:
+            claim.check(numbers[claim.certificate.functional])
         self.time += 1
         raised = []
         for name, evidence in self._evidence.items():
@@ -205,7 +207,7 @@ class Watch:
             return cls._restored(about, arrays)
         except FileNotFoundError as error:
             raise FileNotFoundError(f"there is no file {path}.") from error
-        except (ValueError, TypeError, KeyError, OSError, EOFError, AttributeError) as error:
+        except Exception as error:  # of zipfile, tokenize, zlib or json: whatever a damaged file leads to
             raise ValueError(f"{path} is not a watch saved by loa, or is damaged ({error}).") from error
 
     @classmethod

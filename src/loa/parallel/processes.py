@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -103,6 +104,7 @@ class _Worker:
 def _serve(connection: Any) -> None:
     """Compute tasks until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who has started the process ends it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
             fn, args, kwargs = connection.recv()
@@ -118,3 +120,11 @@ def _serve(connection: Any) -> None:
             return
         except Exception as error:
             connection.send((None, RuntimeError(f"what was computed cannot be sent back: {error}")))
+
+
+def _end_with_parent() -> None:
+    """Do not compute for a process that is gone, killed perhaps."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -148,6 +148,9 @@ def _json(path: Path) -> Any:
 def _csv(path: Path) -> dict[str, list[Any]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         header, *rows = csv.reader(file)
+    twice = [name for place, name in enumerate(header) if name in header[:place]]
+    if twice:
+        raise ValueError(f"there are two columns {twice[0]!r}")
     short = [index for index, row in enumerate(rows) if row and len(row) != len(header)]
     if short:
         raise ValueError(f"row {short[0] + 1} has {len(rows[short[0]])} cells, but there are {len(header)} columns")

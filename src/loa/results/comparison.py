@@ -89,8 +89,10 @@ class Comparison:
         return self._decided(name, over, functional, (1 - CONFIDENCE) / (capped * max(len(self.performances) - 1, 1)))
 
     def _decided(self, name: str, over: str, functional: str, delta: float) -> Decision:
-        cap = self._functional(functional).cap or 1.0
-        return decide(self._of(name)[functional], self._of(over)[functional], round(delta, 15), cap)
+        cap, both = self._functional(functional).cap or 1.0, [self._of(each) for each in (name, over)]
+        most, most_of_other = (each.at_most(functional, cap) for each in both)
+        own, other = (each[functional] for each in both)
+        return decide(own, other, round(delta, 15), cap, at_most=most, baseline_at_most=most_of_other)
 
     def _functional(self, name: str) -> FunctionalSummary:
         known = {each.name: each for each in self.functionals}

@@ -100,7 +100,7 @@ def plan_for(
         paper_lam: λ of the paper's theorems by functional, for the references; without one, a grid is paid for.
     """
     functionals, caps = certified(experiment), caps_of(experiment)
-    goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name]) for each in functionals} | {
+    goals: dict[str, Goal] = {words(each): _goal(each, caps[each.name], experiment.horizon) for each in functionals} | {
         "success": Probability("solved"),
         "95% quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
         "distribution": Distribution(STOPPING, caps[STOPPING]),
@@ -144,11 +144,15 @@ def with_truncated(values: Mapping[str, np.ndarray], reach: float | None) -> dic
     return dict(values) if reach is None else {**values, TRUNCATED: np.minimum(values[STOPPING], reach)}
 
 
-def _goal(functional: Functional, cap: float) -> Goal:
-    """At least the probability of a property, at most the mean of anything else."""
+def _goal(functional: Functional, cap: float, horizon: int) -> Goal:
+    """At least the probability of a property, at most the mean of anything else.
+
+    Calls are those within the horizon: on a problem that is not solved by then, more would be needed.
+    """
     if isinstance(functional, Indicator):
         return Probability(functional.name)
-    return Mean(functional.name, cap, functional.unit)
+    within = f" (within {horizon} iterations)" if isinstance(functional, OracleCalls) else ""
+    return Mean(functional.name, cap, functional.unit + within)
 
 
 def words(functional: Functional) -> str:

@@ -4,22 +4,31 @@ Python handles a signal in the main thread, between two instructions: not before
 minutes. But Python writes a signal to a socket as soon as it arrives, and a thread that reads from there ends the
 process if the main thread does not do so in time. The files of a run are complete at any time, so the run can be
 resumed.
+
+A process that was told to end leaves without the usual tidying up: XLA waits there for programs that still run, or
+crashes.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-from typing import NoReturn
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NoReturn
 
 PATIENCE = 1.0
 """Seconds that the main thread has to end after the first signal."""
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+_arrived: list[int] = []
+"""The signals that have arrived."""
 
 
 def end_on_signals(sentence: str) -> None:
@@ -37,9 +46,25 @@ def end_on_signals(sentence: str) -> None:
     for number in heard:
         signal.signal(number, _interrupt)
     threading.Thread(target=_watch, args=(reader, writer, frozenset(heard), sentence), daemon=True).start()
+    atexit.register(leave_if_told, sentence)  # where somebody else has caught the interrupt and said nothing
+    sys.unraisablehook = partial(_lost, sentence, sys.unraisablehook)
+
+
+def leave_if_told(sentence: str) -> None:
+    """Say a sentence and end the process at once, with the code of the signal; do nothing if there was no signal."""
+    if _arrived:
+        _leave(_arrived[0], sentence)
+
+
+def _lost(sentence: str, hook: Callable[[Any], Any], lost: Any) -> None:
+    """Where nobody can catch the interrupt, as in a garbage collection, it would be printed and forgotten."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        leave_if_told(sentence)
+    hook(lost)
 
 
 def _interrupt(number: int, frame: object) -> NoReturn:
+    _arrived.append(number)
     raise KeyboardInterrupt
 
 
@@ -49,6 +74,15 @@ def _watch(reader: socket.socket, writer: socket.socket, heard: frozenset[int], 
         number = reader.recv(1)[0]
         if number in heard:
             time.sleep(PATIENCE)
-            if threading.main_thread().is_alive():  # else it has said so itself, and only waits for other threads
-                print(f"loa: {sentence}", file=sys.stderr, flush=True)
-            os._exit(128 + number)
+            # A main thread that has ended has said so itself, and only waits for other threads.
+            _leave(number, sentence if threading.main_thread().is_alive() else "")
+
+
+def _leave(number: int, sentence: str) -> NoReturn:
+    try:
+        sys.stdout.flush()
+        if sentence:
+            print(f"loa: {sentence}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):  # the terminal or the reader of a pipe is gone
+        pass
+    os._exit(128 + number)

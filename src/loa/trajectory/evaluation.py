@@ -55,11 +55,19 @@ class Performance:
     units: dict[str, str] = dataclasses.field(default_factory=dict)
     about: dict[str, str] = dataclasses.field(default_factory=dict)
     """What certificates say that they are about."""
+    until_solved: tuple[str, ...] = ()
+    """What is counted up to the solution, so that where a problem was not solved it is only known to be larger."""
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self.values:
             raise KeyError(f"no functional named {name!r} was evaluated; there are {', '.join(self.values)}.")
         return self.values[name]
+
+    def at_most(self, name: str, cap: float) -> np.ndarray:
+        """What the values of a functional can be at most: the cap, where it counts up to a solution not found."""
+        if name not in self.until_solved:
+            return self[name]
+        return np.where(self.outcome == "solved", self[name], np.asarray(cap, self[name].dtype))
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
@@ -83,14 +91,16 @@ class Performance:
             The performance of these candidates.
         """
         values = {name: value[chosen] for name, value in self.values.items()}
-        return Performance(values, self.outcome[chosen], self.horizon, caps=self.caps, units=self.units)
+        return dataclasses.replace(
+            self, values=values, outcome=self.outcome[chosen], weights=None, seconds=0.0, about={}
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Performance]) -> Performance:
         """Join the performances of several stacks of candidates on the same problems, without weights."""
         values = {name: np.concatenate([part[name] for part in parts]) for name in parts[0].values}
         outcome = np.concatenate([part.outcome for part in parts])
-        return cls(values, outcome, parts[0].horizon, caps=parts[0].caps, units=parts[0].units)
+        return dataclasses.replace(parts[0], values=values, outcome=outcome, weights=None, seconds=0.0, about={})
 
     def to_xarray(self) -> xarray.Dataset:
         """The same values as a labelled data set, which `to_netcdf` can save."""
@@ -186,20 +196,9 @@ def evaluate(
     _warn_of_nan(job, values)
     caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}
-    weights, about = None if stack is None else stack.weights, _about(algorithm, problem_class, criterion, horizon)
-    return Performance(values, outcome, int(horizon), weights, seconds, caps, units, about)
-
-
-def _about(
-    algorithm: Algorithm | Stack, problem_class: ProblemClass, criterion: Criterion, horizon: int
-) -> dict[str, str]:
-    """What certificates say that they are about."""
-    return {
-        "algorithm": fingerprint(type(algorithm).__name__, algorithm),
-        "problem class": type(problem_class).__name__,
-        "criterion": str(criterion),
-        "horizon": str(int(horizon)),
-    }
+    subject, weights = algorithm if stack is None else stack, None if stack is None else stack.weights
+    about = described(subject, problem_class, criterion, int(horizon))
+    return Performance(values, outcome, int(horizon), weights, seconds, caps, units, about, counted_up(functionals))
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -212,11 +211,28 @@ def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: An
     parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
     outcome, first = np.stack([part.outcome for part in parts]), parts[0]
-    seconds, about = (
-        sum(part.seconds for part in parts),
-        _about(stack, problem_class, options["criterion"], first.horizon),
+    seconds = sum(part.seconds for part in parts)
+    about = described(stack, problem_class, options["criterion"], first.horizon)
+    return dataclasses.replace(
+        first, values=values, outcome=outcome, weights=stack.weights, seconds=seconds, about=about
     )
-    return Performance(values, outcome, first.horizon, stack.weights, seconds, first.caps, first.units, about)
+
+
+def described(
+    algorithm: Algorithm | Stack, problem_class: ProblemClass, criterion: Criterion, horizon: int
+) -> dict[str, str]:
+    """What certificates from an evaluation say that they are about."""
+    return {
+        "algorithm": fingerprint(type(algorithm).__name__, algorithm),
+        "problem class": type(problem_class).__name__,
+        "criterion": str(criterion),
+        "horizon": str(horizon),
+    }
+
+
+def counted_up(functionals: Sequence[Functional]) -> tuple[str, ...]:
+    """The names of functionals that count up to the solution."""
+    return tuple(functional.name for functional in functionals if functional.until_solved)
 
 
 def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:

@@ -100,7 +100,10 @@ class _Interface:
         )
 
     def signature(self) -> str:
-        given = [f"{'const ' if form.shape else ''}{c_type(form.dtype)} {name}{_extent(form)}" for name, form in self.problem.items()]
+        given = [
+            f"{'const ' if form.shape else ''}{c_type(form.dtype)} {name}{_extent(form)}"
+            for name, form in self.problem.items()
+        ]
         starts = [f"const {c_type(form.dtype)} *{name}" for name, form in self.start.items()]
         return f"{self.name}({', '.join([*given, *starts, f'{self.name}_solution *solution'])})"
 

@@ -80,20 +80,25 @@ def contests(summary: RunSummary, performance: xarray.Dataset) -> dict[str, list
 
 
 def _contest(summary: RunSummary, performance: xarray.Dataset, cost: str, name: str) -> Contest:
-    """Costs per problem are decided in pairs; wall-clock times are compared by their averages."""
+    """Costs per problem are decided in pairs; wall-clock times are compared by their averages.
+
+    What was counted on a problem that was not solved is less than a solution costs, which may be as much as the cap.
+    """
     own, other = summary.learned.average(cost), summary.baselines[name].average(cost)
     if math.isnan(other):
         return Contest(cost, name, own, other, "unmeasured")
     if cost not in performance:
-        outcome = "won" if own < other * (1 - CLOCK_NOISE) else "lost" if own * (1 - CLOCK_NOISE) > other else "level"
-        return Contest(cost, name, own, other, outcome)
+        return Contest(cost, name, own, other, _by_the_clock(summary, own, name, other))
     by_name = values(performance, cost)
     learned, baseline = (by_name[each].astype(float) for each in (next(iter(by_name)), name))
-    better, cap = measures.probability(learned < baseline), largest(summary, cost)
+    cap, unsolved = largest(summary, cost), _unsolved(performance, cost, name)
+    better = measures.probability((learned < baseline) & ~unsolved[0])
     if cap is None:
         return Contest(cost, name, own, other, "level", None, better)
     share = (1 - CONFIDENCE) / (len(summary.costs) * len(summary.baselines))
-    found = _decided(*(np.minimum(each, cap).mean(axis=1).tobytes() for each in (learned, baseline)), share, cap)
+    least = [np.minimum(each, cap) for each in (learned, baseline)]
+    most = [np.where(never, cap, each) for never, each in zip(unsolved, least, strict=True)]
+    found = _decided(*(each.mean(axis=1).tobytes() for each in (*least, *most)), share=share, cap=cap)
     saved = measures.Estimate(found.saved, found.low, found.high, found.confidence)
     return Contest(cost, name, own, other, OUTCOME_OF[found.outcome], saved, better, found.more)
 
@@ -108,6 +113,23 @@ def largest(summary: RunSummary, cost: str) -> float | None:
 
 
 @lru_cache(maxsize=256)
-def _decided(learned: bytes, baseline: bytes, share: float, cap: float) -> Decision:
+def _decided(*numbers: bytes, share: float, cap: float) -> Decision:
     """Kept, because several parts of a report ask for the same."""
-    return decide(np.frombuffer(learned), np.frombuffer(baseline), share, cap)
+    learned, baseline, most, most_of_other = map(np.frombuffer, numbers)
+    return decide(learned, baseline, share, cap, at_most=most, baseline_at_most=most_of_other)
+
+
+def _unsolved(performance: xarray.Dataset, cost: str, name: str) -> list[np.ndarray]:
+    """Where learned algorithm and baseline have counted too little; steps without a solution are the most there are."""
+    if cost == "stopping_time":
+        return [np.zeros(performance[cost].shape[1:], bool)] * 2
+    outcomes = values(performance, "outcome")
+    return [outcomes[each] != "solved" for each in (next(iter(outcomes)), name)]
+
+
+def _by_the_clock(summary: RunSummary, own: float, name: str, other: float) -> str:
+    """Nothing is won by giving up early: the quicker one must have solved as many problems."""
+    more = summary.learned.solved - summary.baselines[name].solved
+    if own < other * (1 - CLOCK_NOISE) and more >= 0:
+        return "won"
+    return "lost" if own * (1 - CLOCK_NOISE) > other and more <= 0 else "level"

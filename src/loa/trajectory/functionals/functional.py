@@ -66,6 +66,9 @@ class Functional(eqx.Module):
     is_number: ClassVar[bool] = True
     """Whether the value is one number; what solving keeps of a trajectory is more than that."""
 
+    until_solved: ClassVar[bool] = False
+    """Whether it counts up to the solution, so that a trajectory that ends unsolved has counted too little."""
+
     def __check_init__(self):
         kind = type(self).__name__
         if not (isinstance(self.name, str) and self.name):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Int, Scalar
@@ -23,6 +25,8 @@ class OracleCalls(Functional):
             "hessian_product"; by default all.
         cap: larger values, and diverged trajectories, count as this.
     """
+
+    until_solved: ClassVar[bool] = True
 
     kinds: tuple[str, ...] = eqx.field(static=True, kw_only=True, default=Calls._fields)
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))

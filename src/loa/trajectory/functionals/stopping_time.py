@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Scalar
@@ -19,6 +21,8 @@ class StoppingTime(Functional):
         truncated: whether the value for a problem that is never solved is the horizon, \(\min(\tau, t_{\max})\), or
             infinity.
     """
+
+    until_solved: ClassVar[bool] = True
 
     truncated: bool = eqx.field(static=True, kw_only=True, default=True)
     name: str = eqx.field(static=True, kw_only=True, default="stopping_time")
