@@ -71,8 +71,8 @@ def comes_out(summary: dict[str, Any]) -> str:
 
 def promise(summary: dict[str, Any]) -> tuple[str, str]:
     """The certificate of the deployed algorithm's mean stopping time, in two lines."""
-    (found,) = (each for each in summary["certificates"]
-                if (each["functional"], each["target"], each["kind"]) == ("stopping_time", "deployed", "betting"))  # fmt: skip
+    wanted = {"functional": "stopping_time", "target": "deployed", "kind": "betting"}
+    (found,) = (each for each in summary["certificates"] if wanted.items() <= each.items())
     return (
         f"“With {100 * summary['confidence']:.0f}% confidence, the algorithm needs at most {found['bound']:.2f}",
         f"iterations on average on new problems drawn like these {found['n']}.”",
