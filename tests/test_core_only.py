@@ -45,6 +45,19 @@ def test_evaluate_certify_and_solve_need_no_extra():
     assert refusal == "this needs xarray, which is not installed: pip install 'loa[run]'."
 
 
+def test_every_public_name_and_experiment_can_be_had_without_extras():
+    script = """
+import loa
+for name in loa.__all__:
+    getattr(loa, name)
+for name in loa.experiments.DESCRIPTIONS:
+    if name != "images":  # whose photographs come with scikit-image
+        loa.experiments.get(name)
+"""
+    done = run(script)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_command_names_the_missing_extra_before_it_begins():
     done = run("sys.argv = ['loa', 'run', 'lasso']; from loa.cli import app; app()")
     assert done.returncode == 1

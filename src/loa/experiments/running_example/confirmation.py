@@ -19,7 +19,6 @@ from ...storage.files import write_whole
 from ...storage.saved_algorithms import SUFFIX, load
 from ...trajectory.evaluation import evaluate
 from ..experiment import Experiment
-from . import figure as figure
 from .claims import Claim, measured_claims
 
 VISIBLE_TOLERANCE = 0.05
@@ -42,6 +41,8 @@ def check_claims(setting: Experiment, results: Results, directory: Path, console
 
 
 def _draw(setting: Experiment, algorithm: GradientDescent, seed: int, directory: Path) -> None:
+    from . import figure  # which needs matplotlib, and experiments are used without it
+
     assert isinstance(setting.problem_class, RunningExample)
     times = evaluate(
         algorithm,
