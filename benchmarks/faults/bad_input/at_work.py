@@ -176,7 +176,7 @@ def watch_rows() -> Iterator[Row]:
     )
     choosing = c.certify_while_choosing
     two = np.array([[1.0, 2.0], [2.0, 1.0]])
-    yield from each("certify_while_choosing values", lambda v: choosing(v, cap=2.0), NOT_VALUES[:7] + ([1.0], [[3.0]]))
+    yield from each("certify_while_choosing values", lambda v: choosing(v, cap=2.0), (*NOT_VALUES[:7], [1.0], [[3.0]]))
     yield from each("certify_while_choosing cap", lambda v: choosing(two, cap=v), NOT_POSITIVE)
     yield from each("certify_while_choosing confidence", lambda v: choosing(two, cap=2.0, confidence=v), NOT_FRACTIONS)
     yield from each(
