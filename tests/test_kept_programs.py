@@ -8,6 +8,7 @@ import zlib
 import pytest
 
 from loa.storage import kept_programs
+from loa.storage.cache import make_private, others_can_write
 
 SCRIPT = """
 import sys, loa
@@ -63,3 +64,27 @@ def test_one_variable_switches_it_off(monkeypatch):
     monkeypatch.setenv("LOA_KEEP_PROGRAMS", "0")
     monkeypatch.setattr(kept_programs, "keep_programs", lambda: pytest.fail("was asked to keep programs"))
     assert kept_programs.keep_unless_refused() is None
+
+
+def test_a_program_that_others_can_have_written_to_is_not_run(tmp_path):
+    place, own = tmp_path / "kind", zlib.compress(b"program")
+    place.mkdir(mode=0o755)
+    for name, mode in (("others-cache", 0o666), ("group-cache", 0o664), ("own-cache", 0o644)):
+        (place / name).write_bytes(own)
+        (place / name).chmod(mode)
+    kept_programs._remove_foreign(place)
+    assert [path.name for path in place.iterdir()] == ["own-cache"]
+    assert place.stat().st_mode & 0o777 == 0o700
+    (place / "later-cache").write_bytes(own)
+    (place / "later-cache").chmod(0o664)  # as with the umask 002; nobody else gets there
+    kept_programs._remove_foreign(place)
+    assert (place / "later-cache").exists()
+
+
+def test_the_cache_is_private_whatever_the_umask_is(tmp_path):
+    before = os.umask(0o002)
+    try:
+        make_private(tmp_path / "cache" / "loa" / "programs" / "kind")
+    finally:
+        os.umask(before)
+    assert not any(others_can_write(tmp_path / part) for part in ("cache", "cache/loa", "cache/loa/programs"))

@@ -25,6 +25,7 @@ from loa.certificates import (
     Probability,
     Quantile,
     Tail,
+    certify_while_choosing,
 )
 from loa.certificates.names import CERTIFIED, KINDS, TARGETS, kind
 from loa.results import Results, RunSummary, names, quantities
@@ -198,6 +199,7 @@ def every_kind():
     yield Mean("x", 1.0).certify(values > 100, 0.9)
     for goal in posterior:
         yield goal.certify(stack > 0 if isinstance(goal, PosteriorProbability) else stack, half, half, 0.9)
+    yield certify_while_choosing(np.stack([values, values + 1], axis=1), "x", cap=500.0)
     growing = AnytimeCertificate(Mean("x", 500.0), 0.9)
     growing.add(values)
     yield growing.certificate()

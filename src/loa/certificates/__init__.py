@@ -13,6 +13,7 @@ from .budget import Budget as Budget
 from .budget import OverspentError as OverspentError
 from .budget import joint_confidence as joint_confidence
 from .certificate import Certificate as Certificate
+from .choosing import certify_while_choosing as certify_while_choosing
 from .contest import Decision as Decision
 from .contest import decide as decide
 from .cvar import cvar_bound as cvar_bound
@@ -63,6 +64,7 @@ from .product import gibbs_posterior as gibbs_posterior
 from .product import kl_divergence as kl_divergence
 from .product import product_bound as product_bound
 from .product import product_bound_on_grid as product_bound_on_grid
+from .progressive import progressive_bound as progressive_bound
 from .reference import KLMean as KLMean
 from .reference import PaperMean as PaperMean
 from .reference import PosteriorProbability as PosteriorProbability

@@ -118,8 +118,7 @@ def _values(performance: Performance, goal: Goal) -> np.ndarray:
             f"seen: the cap must be {number_exact(known)}, got {cap}."
         )
     if cap is None:
-        floats = np.asarray(values, float)
-        return dataclasses.replace(performance, values={goal.functional: floats}).at_most(goal.functional, np.inf)
+        return performance.at_most(goal.functional, np.inf)
     ended_badly = np.isin(performance.outcome, ("diverged", "failed", "timed out"))
     worst = ended_badly | ((performance.outcome != "solved") & np.isinf(values))
     return _diverged_at_cap(performance.at_most(goal.functional, cap), worst, cap)

@@ -27,6 +27,7 @@ KINDS = {
     "occam": "Occam's razor on the problems that the algorithm was chosen on",
     "any-time": "betting that may stop at any time",
     "product": "the product bound",
+    "progressive": "the product bound, each problem being solved by what earlier ones have chosen",
     "paper": "the theorem of the paper",
     "paper with sharp constant": "the theorem of the paper with the sharp constant",
     "pac-bayes-kl": "the PAC-Bayes-kl bound",

@@ -19,6 +19,7 @@ from .inputs import Array, failure_probability, fingerprint, one_per_problem, pe
 from .pac_bayes_kl import kl_bound
 from .paper import catoni_bound, paper_bound, sharp_bound
 from .product import product_bound
+from .progressive import progressive_bound
 from .rounding import complement, round_up
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _anytime_bound(certificate: Certificate, values: Array, delta: float) -> flo
 def _posterior_bound(certificate: Certificate, values: Array, delta: float) -> float:
     """The bound for a posterior, at the λ of the certificate and with what a grid of λ has cost."""
     cap, kl, weights = certificate.cap or 1.0, certificate.kl or 0.0, certificate.posterior
+    if certificate.kind == "progressive":
+        return progressive_bound(values, cap, len(values) - certificate.n, delta)
     paid = re.match(r"best of a grid of (\d+) declared", certificate.lam_origin)
     delta, lam = delta / (int(paid[1]) if paid else 1), certificate.lam or 0.5
     if certificate.kind == "product":

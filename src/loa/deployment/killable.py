@@ -6,6 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -45,6 +46,9 @@ class Killable:
     running: ClassVar[set[Killable]] = set()
     """Those that other threads of this process may be waiting for."""
 
+    given_up: ClassVar[weakref.WeakSet[External]] = weakref.WeakSet()
+    """Solvers that nobody waits for any more."""
+
     def __init__(self, solver: External):
         if not hasattr(os, "fork"):
             raise OSError("solvers are measured in processes that are forked, which this system does not have.")
@@ -54,9 +58,16 @@ class Killable:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen([sys.executable, str(SCRIPT)], **pipes)  # pyright: ignore
         self.running.add(self)
+        if self.solver in self.given_up:
+            self.process.terminate()
         first = {"path": [os.getcwd(), *filter(None, sys.path)], "function": self.solver.reference()}
-        error = self._asked(first)
+        try:
+            error = self._asked(first)
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
         if error is not None:
+            self.__exit__(None, None, None)
             raise ValueError(f"{self.solver.name} cannot be loaded in a process of its own ({error}).")
         return self
 
@@ -71,6 +82,7 @@ class Killable:
     @classmethod
     def end_all(cls, solver: External) -> None:
         """End the processes of a solver that other threads wait for; what these are doing then fails."""
+        cls.given_up.add(solver)
         for each in [each for each in cls.running if each.solver is solver]:
             each.process.terminate()  # the child that is running dies with it
 

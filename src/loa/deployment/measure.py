@@ -64,7 +64,7 @@ def measure(
     >>> performance.outcome.ravel().tolist()
     ['solved']
     """
-    solver = solver if isinstance(solver, External) else External(solver)
+    solver = dataclasses.replace(solver) if isinstance(solver, External) else External(solver)  # known by its identity
     timeout, replicates = positive_number("timeout", timeout), whole_number("replicates", replicates)
     if memory is not None:
         whole_number("memory", memory, most=2**63 - 1)

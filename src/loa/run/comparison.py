@@ -40,8 +40,9 @@ def compare_algorithms(setting: Experiment, names: list[str], problems: int, hor
     show(console, comparison.table(title))
     for other in names[1:]:
         verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
+        word = "less" if verdict.saved >= 0 else "more"
         console.print(
-            f"{names[0]} needs {verdict.saved:.4g} steps less than {other} on these problems and is faster on "
-            f"{float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
+            f"{names[0]} needs {abs(verdict.saved):.4g} steps {word} than {other} on "
+            f"these problems and is faster on {float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
             markup=False,
         )

@@ -41,7 +41,7 @@ class Cache(NamedTuple):
         """Keep a result; if that is impossible, warn."""
         checkpoint = self._file(identity)
         try:
-            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private(self.directory)
             checkpoint.save(result, {})
             checkpoint.path.chmod(0o600)
         except OSError as reason:
@@ -78,6 +78,13 @@ def cache_directory() -> Path:
         directory = Path(tempfile.gettempdir()) / f"loa-{user}"
         warn(f"there is no home directory, so that the cache is in {directory}; set LOA_CACHE to choose another.")
         return directory
+
+
+def make_private(directory: Path) -> None:
+    """Make a directory, and those above it that do not exist, for this user alone, whatever the umask is."""
+    for each in [*reversed(directory.parents), directory]:
+        if not each.exists():
+            each.mkdir(exist_ok=True, mode=0o700)
 
 
 def others_can_write(path: Path) -> bool:

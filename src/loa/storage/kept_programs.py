@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import stat
 import sys
 import warnings
 import zlib
@@ -52,15 +53,16 @@ def keep_programs(directory: str | os.PathLike[str] | None = None) -> Path | Non
             "TF_CPP_MIN_LOG_LEVEL", "3"
         )  # XLA reads it once, when JAX is imported: not before this line
     from ..problems.warning import warn
-    from .cache import cache_directory, others_can_write
+    from .cache import cache_directory, make_private, others_can_write
 
     root = Path(directory) if directory is not None else cache_directory() / "programs"
     place = root / _kind()
     try:
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(place)
         if others_can_write(root) or others_can_write(place):
             warn(f"compiled programs are not kept: other users can write to {root}; run chmod -R go-w on it.")
             return None
+        _remove_foreign(place)
         _remove_damaged(place)
         _remove_oldest(root, LIMIT)
     except OSError as reason:
@@ -102,6 +104,17 @@ def _processor() -> Iterator[str]:
                     return
     except OSError:  # not Linux
         yield platform.processor()
+
+
+def _remove_foreign(place: Path) -> None:
+    """Remove what others can have written to, for a program is run as it is found; then keep them out for good."""
+    from .cache import others_can_write
+
+    if stat.S_IMODE(place.stat().st_mode) & (stat.S_IXGRP | stat.S_IXOTH):
+        for entry in place.glob("*-cache"):
+            if others_can_write(entry):
+                entry.unlink(missing_ok=True)
+        place.chmod(0o700)
 
 
 def _remove_damaged(place: Path) -> None:

@@ -67,7 +67,8 @@ class Performance:
         """What the values of a functional can be at most: the cap, where it counts up to a solution not found."""
         if name not in self.until_solved:
             return self[name]
-        return np.where(self.outcome == "solved", self[name], np.asarray(cap, self[name].dtype))
+        values = self[name] if np.isfinite(cap) else self[name].astype(float)
+        return np.where(self.outcome == "solved", values, np.asarray(cap, values.dtype))
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
