@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -100,9 +101,18 @@ class _Worker:
             self.connection.close()
 
 
+def _end_with_parent() -> None:
+    """End this process as soon as the one that has started it is gone, even in the middle of a task."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _serve(connection: Any) -> None:
     """Compute tasks until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who has started the process ends it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
             fn, args, kwargs = connection.recv()
