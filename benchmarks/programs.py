@@ -66,7 +66,7 @@ def one_at_a_time(algorithm, problem_class, problems, criterion):
 
 
 def report(name, number, eps):
-    problem_class = from_file._problem_class(from_file._imported(EXAMPLES / f"{name}.py"))
+    problem_class = from_file._problem_class(from_file.imported(EXAMPLES / f"{name}.py"))
     problems, criterion = problem_class.draw(jax.random.key(2), number), loa.residuals_below(eps, eps)
     loop = lambda solver, **settings: fastest(  # noqa: E731
         lambda: solve_with(solver, problem_class, problems, eps_abs=eps, eps_rel=eps, **settings)

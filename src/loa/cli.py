@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -66,6 +66,10 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT if not given.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in that directory.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that directory.")] = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes on this machine for what can be divided.")] = None,
+    parallel_config: Annotated[
+        Path | None, typer.Option(help="YAML file: backend: loky, dask or submitit; n_jobs, dask_address, slurm_…")
+    ] = None,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
     traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
@@ -75,53 +79,40 @@ def run(
     if own is not None and pretrained:
         _fail(f"no weights for {own} ship with loa: leave out --pretrained, and an algorithm is learned.")
     _set_devices(experiment)
-    with _one_sentence(traceback, interrupted=f"interrupted; `{_command()} --resume` continues from here."):
+    from rich.console import Console
+
+    from .parallel.config import executor_for
+
+    console = Console(highlight=False, soft_wrap=True)
+    sentence = f"interrupted; `{_command()} --resume` continues from here."
+    with _one_sentence(traceback, sentence), executor_for(jobs, parallel_config) as executor:
         _need_results()
-        if own is not None and _run_solver(own, preset, seed, out, resume, overwrite):
+        from .experiments.errors_in_files import blamed_on
+        from .experiments.solver_file import is_solver_file
+        from .run import Order, run_solver_file
+
+        wishes = {"resume": resume, "overwrite": overwrite, "executor": executor}
+        if own is not None and is_solver_file(own):
+            with _writing_to(out or Path("runs")):
+                run_solver_file(own, out, console, preset=preset, seed=seed, command=_command(), **wishes)
             return
         setting = _experiment(experiment, images)
         _check_way(setting, how)
         directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
         preset = "pretrained" if pretrained else preset
-        from rich.console import Console
-
-        from .experiments.errors_in_files import blamed_on
-        from .run import Order
-
         order = Order(setting.at(preset), preset, seed, _command(), how, own, setting.cost(minimize))
         with _writing_to(directory), nullcontext() if own is None else blamed_on(own):
-            _run(order, directory, resume, overwrite, Console(highlight=False, soft_wrap=True))
+            _run(order, directory, console, wishes)
 
 
-def _run_solver(file: Path, preset: str, seed: int, out: Path | None, resume: bool, overwrite: bool) -> bool:
-    """Run a file with a solver of any kind; whether it is one."""
-    from .experiments.solver_file import is_solver_file, solver_from_file
-
-    if not is_solver_file(file):
-        return False
-    from rich.console import Console
-
-    from .results.table import tell
-    from .run import SolverOrder, carry_out_solver
-
-    console = Console(highlight=False, soft_wrap=True)
-    order = SolverOrder(solver_from_file(file, seed), file, preset, seed, _command())
-    directory = out or Path("runs") / order.experiment.name
-    with _writing_to(directory):
-        results = carry_out_solver(order, directory, console, resume=resume, overwrite=overwrite)
-    tell(results, console)
-    console.print(f"Wrote report.html, figure.png, parameters.json and the numbers behind them to {directory}.")
-    return True
-
-
-def _run(order: Order, directory: Path, resume: bool, overwrite: bool, console: Console) -> None:
+def _run(order: Order, directory: Path, console: Console, wishes: dict[str, Any]) -> None:
     from .results.table import tell
     from .run import carry_out
     from .storage.saved_algorithms import shipped
 
     if order.pretrained and order.weights not in shipped():
         _fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
-    results = carry_out(order, directory, console, resume=resume, overwrite=overwrite)
+    results = carry_out(order, directory, console, **wishes)
     tell(results, console)
     afterwards = order.experiment.presentation.afterwards
     if afterwards is not None:

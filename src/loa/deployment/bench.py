@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -101,7 +103,8 @@ class Bench:
             return
         chunks = np.array_split(np.asarray(numbers), min(CHUNKS, len(numbers)))
         work = (
-            (number, (self.solver, [self._work(tasks[each]) for each in chunk])) for number, chunk in enumerate(chunks)
+            (number, (self.solver, self.solver.fingerprint, os.getpid(), [self._work(tasks[each]) for each in chunk]))
+            for number, chunk in enumerate(chunks)
         )
 
         def described(number: int) -> str:
@@ -166,10 +169,28 @@ def one_run(process: Killable, work: Work) -> Run:
     return process.run(work.instance, work.timeout, work.memory, **work.parameters)
 
 
-def several_runs(solver: External, work: Sequence[Work]) -> list[Run]:
-    """One run after the other, on a worker."""
-    with Killable(solver) as process:
-        return [one_run(process, each) for each in work]
+def several_runs(solver: External, name: str, sender: int, work: Sequence[Work]) -> list[Run]:
+    """One run after the other, on a worker. A worker that is a process of its own keeps the solver loaded.
+
+    Arguments:
+        solver: what runs.
+        name: by which the worker recognizes the solver when it comes again.
+        sender: the process that asks for the runs.
+        work: the runs.
+    """
+    if os.getpid() == sender:
+        with Killable(solver) as process:
+            return [one_run(process, each) for each in work]
+    kept = getattr(_OF_THREAD, "kept", None)
+    if kept is None or kept[0] != name:
+        if kept is not None:
+            kept[1].__exit__(None, None, None)
+        kept = _OF_THREAD.kept = (name, Killable(solver).__enter__())
+    return [one_run(kept[1], each) for each in work]
+
+
+_OF_THREAD = threading.local()
+"""The solver that a worker has loaded; its process ends with that of the worker."""
 
 
 def cost_of(run: Run, name: str, cap: float) -> float:

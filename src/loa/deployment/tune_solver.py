@@ -6,6 +6,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -221,19 +222,14 @@ def _blocks(order: np.ndarray) -> Iterator[np.ndarray]:
         yield order[begin:end]
 
 
-class _quiet(warnings.catch_warnings):
+@contextmanager
+def _quiet(optuna: Any) -> Iterator[None]:
     """Optuna says neither what it tries nor which of its parts are experimental."""
-
-    def __init__(self, optuna: Any):
-        super().__init__()
-        self.optuna = optuna
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        warnings.simplefilter("ignore", self.optuna.exceptions.ExperimentalWarning)
-        self.before = self.optuna.logging.get_verbosity()
-        self.optuna.logging.set_verbosity(self.optuna.logging.ERROR)
-
-    def __exit__(self, *exc_info: Any) -> None:
-        self.optuna.logging.set_verbosity(self.before)
-        super().__exit__(*exc_info)
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            yield
+    finally:
+        optuna.logging.set_verbosity(before)

@@ -101,6 +101,14 @@ class _Worker:
             self.connection.close()
 
 
+def _end_with_parent() -> None:
+    """End this process as soon as the one that has started it is gone, even in the middle of a task."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _serve(connection: Any) -> None:
     """Compute tasks until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # who has started the process ends it

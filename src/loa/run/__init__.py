@@ -4,5 +4,6 @@ from .deployed_algorithm import Deployed as Deployed
 from .deployed_algorithm import deployed as deployed
 from .script import Order as Order
 from .script import carry_out as carry_out
+from .solver_command import run_solver_file as run_solver_file
 from .solver_script import SolverOrder as SolverOrder
 from .solver_script import carry_out_solver as carry_out_solver

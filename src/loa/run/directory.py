@@ -42,10 +42,18 @@ class ChangedPlanError(ValueError):
 
 
 class RunDirectory:
-    """A place for one run. Each stage is done once; its result and its duration are kept until the run ends."""
+    """A place for one run. Each stage is done once; its result and its duration are kept until the run ends.
 
-    def __init__(self, path: Path, console: Console, classes: Iterable[type] = ()):
+    Arguments:
+        path: the directory.
+        console: for progress.
+        classes: the user's own, of which saved algorithms may be made.
+        executor: whose workers compute what can be divided; None for this process alone.
+    """
+
+    def __init__(self, path: Path, console: Console, classes: Iterable[type] = (), executor: Any = None):
         self.path = path
+        self.executor = executor
         self.console = console
         self.classes = set(classes)
         self.stages = path / STAGES

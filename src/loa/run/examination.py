@@ -68,7 +68,7 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
     times = _times(experiment.horizon)
 
     def on_test_problems(algorithm: Algorithm) -> dict[str, Any]:
-        values = _values(experiment, experiment.problem_class, algorithm, problems, place.evaluations)
+        values = _values(experiment, experiment.problem_class, algorithm, problems, place.evaluations, place.executor)
         return values | {"gap": _gap(experiment, algorithm, shown, times, place)}
 
     by_algorithm = {
@@ -115,8 +115,9 @@ def _timed_again(
 
 
 def _values(
-    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, checkpoints: Path
-) -> dict[str, Any]:
+    experiment: Experiment, problem_class: ProblemClass, algorithm: Algorithm, problems: Any, checkpoints: Path,
+    executor: Any = None,
+) -> dict[str, Any]:  # fmt: skip
     performance = evaluate(
         algorithm,
         problem_class,
@@ -125,6 +126,7 @@ def _values(
         horizon=experiment.horizon,
         key=jax.random.key(0x7E57),
         functionals=experiment.functionals,
+        executor=executor,
         checkpoints=checkpoints,
         progress=True,
     )

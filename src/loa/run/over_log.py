@@ -54,7 +54,7 @@ def over_log(
         performance = evaluate(
             algorithm, experiment.problem_class, with_optimal_losses(experiment.problem_class, problems),
             criterion=experiment.criterion, horizon=experiment.horizon, key=jax.random.key(0x7E57),
-            functionals=(StoppingTime(),), checkpoints=place.evaluations,
+            functionals=(StoppingTime(),), executor=place.executor, checkpoints=place.evaluations,
         )  # fmt: skip
         return {"times": performance["stopping_time"][:, 0].astype(float)}
 

@@ -22,6 +22,7 @@ from ..storage.saved_algorithms import load, provenance, save
 from ..trajectory.evaluation import Performance
 from ..trajectory.functionals import Functional
 from .certification import CONFIDENCE, OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share, reach_of
+from .directory import RunDirectory
 
 
 class WeightedPrior(NamedTuple):
@@ -72,7 +73,7 @@ def sample_prior(
     cost: Cost,
     problems: Any,
     key: Key[Array, ""],
-    checkpoints: Path | None = None,
+    place: RunDirectory | None = None,
 ) -> WeightedPrior:
     """Sample candidates around the learned algorithm and weigh them by their costs on the prior problems."""
     functionals = certified(experiment)
@@ -85,7 +86,8 @@ def sample_prior(
         key=key,
         **experiment.recipe.prior.around(learned),
         functionals=functionals,
-        checkpoints=checkpoints,
+        executor=None if place is None else place.executor,
+        checkpoints=None if place is None else place.evaluations,
     )
     caps = caps_of(experiment)
     _check_ranges(performance, caps)

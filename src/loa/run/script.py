@@ -74,7 +74,13 @@ class Order:
 
 
 def carry_out(
-    order: Order, directory: Path, console: Console, *, resume: bool = False, overwrite: bool = False
+    order: Order,
+    directory: Path,
+    console: Console,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    executor: Any = None,
 ) -> Results:
     """Run an experiment and leave figures, report, certificates and numbers in a directory.
 
@@ -88,11 +94,12 @@ def carry_out(
         console: for progress.
         resume: continue an interrupted run of the same order, to the same results.
         overwrite: replace a run that is in the directory.
+        executor: whose workers evaluate prior candidates, posterior, certificates and tests, as in `loa.evaluate`.
 
     Returns:
         The results, as saved in the directory.
     """
-    place = RunDirectory(directory, console, order.experiment.recipe.classes)
+    place = RunDirectory(directory, console, order.experiment.recipe.classes, executor)
     identity, files = order.identity(), files_of(order.experiment)
     with place.opened(identity, files, resume=resume, overwrite=overwrite):
         return _all_stages(order, place)
@@ -221,7 +228,7 @@ def _prior(
     problems = order.experiment.draw(Role.prior, order.seed, optimal_losses=True)
 
     def sample() -> WeightedPrior:
-        return sample_prior(order.experiment, best, order.cost, problems, _key(order.seed, 2), place.evaluations)
+        return sample_prior(order.experiment, best, order.cost, problems, _key(order.seed, 2), place)
 
     def read(path: Path) -> WeightedPrior:
         return WeightedPrior.load(path, place.classes)
@@ -250,6 +257,7 @@ def _measured(
             horizon=experiment.horizon,
             key=jax.random.fold_in(_key(order.seed, 1), int(role)),
             functionals=certified(experiment),
+            executor=place.executor,
             checkpoints=place.evaluations,
             progress=True,
         )

@@ -115,23 +115,23 @@ def carry_out_solver(
     Returns:
         The results, as saved in the directory.
     """
-    place = RunDirectory(directory, console)
+    place = RunDirectory(directory, console, executor=executor)
     files = {SUMMARY, CERTIFICATES, PERFORMANCE, SETTING, REPORT, *figure_files(False)}
     with place.opened(order.identity(), files, resume=resume, overwrite=overwrite):
-        return _all_stages(order, place, executor)
+        return _all_stages(order, place)
 
 
-def _all_stages(order: SolverOrder, place: RunDirectory, executor: Any) -> Results:
+def _all_stages(order: SolverOrder, place: RunDirectory) -> Results:
     """The run itself, in a directory that is open."""
     experiment, pool, seed = order.experiment, order.experiment.pool, order.seed
 
     # Tune, on training instances; the time limit is fixed there if the file does not give one.
-    timeout = _limit(order, place, executor)
-    tuned = _tuned(order, timeout, place, executor)
+    timeout = _limit(order, place)
+    tuned = _tuned(order, timeout, place)
     settings = {**({TUNED: tuned} if tuned else {}), **experiment.settings}
 
     # Choose, on validation instances: the tuned setting, or one of the others if that is better.
-    seen = _measured(order, "choice", settings, Role.validation, timeout, place, executor)
+    seen = _measured(order, "choice", settings, Role.validation, timeout, place)
     costs = {name: float(each["seconds"].mean()) for name, each in seen.items()}
     choice = Choice("seconds", min(costs, key=costs.__getitem__), costs, pool.sizes[Role.validation.text])
     deployed = dict(settings[choice.chosen])
@@ -143,7 +143,7 @@ def _all_stages(order: SolverOrder, place: RunDirectory, executor: Any) -> Resul
     # Certify, on held-out instances.
     draw = pool.draw(Role.held_out, seed)
     place.book.draw(Role.held_out.text, len(draw), draw)
-    held_out = _measured(order, "certify", {TUNED: deployed}, Role.held_out, timeout, place, executor)[TUNED]
+    held_out = _measured(order, "certify", {TUNED: deployed}, Role.held_out, timeout, place)[TUNED]
     values = {"seconds": held_out["seconds"], "solved": held_out["outcome"] == "solved"}
     certified = plan.certify(values, draw)
     about = {**place.book.about, "algorithm": experiment.solver.at(**deployed).words, "time limit": f"{timeout:g} s"}
@@ -156,7 +156,7 @@ def _all_stages(order: SolverOrder, place: RunDirectory, executor: Any) -> Resul
     place.book.draw(Role.test.text, pool.sizes[Role.test.text])
     others = {name: each for name, each in settings.items() if name != TUNED}
     compared = {TUNED: deployed, **others}
-    tested = _measured(order, "test", compared, Role.test, timeout, place, executor)
+    tested = _measured(order, "test", compared, Role.test, timeout, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
     measured = Measured(timeout, deployed, choice, plan, certificates, tested, place.seconds, place.book.looks())
@@ -189,12 +189,12 @@ def plan_for_solver(order: SolverOrder, timeout: float) -> Plan:
     return Plan(goals, confidence=CONFIDENCE, parts=PARTS, sizes={Role.held_out.text: size}, draws=draws)
 
 
-def _limit(order: SolverOrder, place: RunDirectory, executor: Any) -> float:
+def _limit(order: SolverOrder, place: RunDirectory) -> float:
     """The time limit: that of the file, or some multiple of the longest run of the defaults on training instances."""
     given = order.experiment.timeout
     if given is not None:
         return given
-    runs = _measured(order, "defaults", {"defaults": {}}, Role.training, LONGEST, place, executor)["defaults"]
+    runs = _measured(order, "defaults", {"defaults": {}}, Role.training, LONGEST, place)["defaults"]
     solved = runs["seconds"][runs["outcome"] == "solved"]
     if not solved.size:
         raise ValueError(
@@ -204,7 +204,7 @@ def _limit(order: SolverOrder, place: RunDirectory, executor: Any) -> float:
     return float(f"{min(max(TIMES_LONGEST * solved.max(), SHORTEST), LONGEST):.2g}")
 
 
-def _tuned(order: SolverOrder, timeout: float, place: RunDirectory, executor: Any) -> dict[str, Any]:
+def _tuned(order: SolverOrder, timeout: float, place: RunDirectory) -> dict[str, Any]:
     """The best setting on the training instances; empty if nothing beats the defaults, or nothing may be tuned."""
     experiment = order.experiment
     if not experiment.solver.space:
@@ -213,7 +213,7 @@ def _tuned(order: SolverOrder, timeout: float, place: RunDirectory, executor: An
     def search() -> dict[str, Any]:
         found = tune_solver(
             experiment.solver, experiment.pool.of_role(Role.training, order.seed), timeout=timeout,
-            trials=order.trials, seed=order.seed, memory=experiment.memory, executor=executor,
+            trials=order.trials, seed=order.seed, memory=experiment.memory, executor=place.executor,
             record=place.evaluations / "tuning.jsonl", progress=True,
         )  # fmt: skip
         return found.parameters
@@ -226,7 +226,7 @@ def _tuned(order: SolverOrder, timeout: float, place: RunDirectory, executor: An
 
 def _measured(
     order: SolverOrder, stage: str, settings: Mapping[str, Mapping[str, Any]], role: Role, timeout: float,
-    place: RunDirectory, executor: Any,
+    place: RunDirectory,
 ) -> dict[str, dict[str, np.ndarray]]:  # fmt: skip
     """Values by setting and name, (problem, replicate): all settings run on an instance before the next one comes.
 
@@ -239,9 +239,8 @@ def _measured(
     def measure() -> dict[str, Any]:
         tasks = [Task(number, each) for number in range(len(instances)) for each in different.values()]
         record = place.evaluations / f"{stage}.jsonl"
-        bench = Bench(
-            experiment.solver, instances, timeout=timeout, memory=experiment.memory, executor=executor, record=record
-        )
+        limits = {"timeout": timeout, "memory": experiment.memory}
+        bench = Bench(experiment.solver, instances, **limits, executor=place.executor, record=record)
         with counted(True, stage, [len(tasks)]) as count, bench:
             runs = bench.run(tasks, lambda done: count(0, done))
         found = {}

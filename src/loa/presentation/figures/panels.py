@@ -35,23 +35,29 @@ def draw(results: Results) -> Figure:
     figure = new_figure(WIDTH, upper + 2.2 + 0.54)
     _head(figure, results.summary.heading)
     evolution.draw(place(figure, LEFT, upper, 4.85, 2.2), gaps(results.performance), results.summary.t_max)
-    _row(figure, results, [name for name in PAPER if results.summary.has(name)], BELOW)
+    _row(figure, results, _main(results), BELOW)
     return figure
 
 
 def _without_gap(results: Results) -> Figure:
-    """Of a solver whose iterates are not seen, the histogram of its running time."""
+    """Of a solver whose iterates are not seen, histograms of its running time and of what else was measured first."""
     figure = new_figure(WIDTH, BELOW + _height(results) + 0.4)
     _head(figure, results.summary.heading)
     key = algorithm_key(results.performance["algorithm"].values)
     place_key(figure, key, in_line([str(handle.get_label()) for handle in key]), LEFT, 0.36)
-    _row(figure, results, [results.summary.time.name], BELOW)
+    _row(figure, results, _main(results), BELOW)
     return figure
 
 
+def _main(results: Results) -> list[str]:
+    """The functionals in the lower panels: those of the paper, or the first two of a solver whose gap is not seen."""
+    names = [each.name for each in results.summary.functionals]
+    return names[:2] if results.summary.clocked else [name for name in PAPER if name in names]
+
+
 def further(results: Results) -> list[str]:
-    """The functionals that the paper's figure does not show."""
-    return [each.name for each in results.summary.functionals if each.name not in (*PAPER, results.summary.time.name)]
+    """The functionals that the first figure does not show."""
+    return [each.name for each in results.summary.functionals if each.name not in _main(results)]
 
 
 def draw_further(results: Results) -> Figure | None:
