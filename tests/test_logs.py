@@ -237,6 +237,7 @@ def test_a_class_on_a_log_answers_as_before():
 
     logged = of_log(Fits(), Instances.of([instance(k) for k in range(12)]))
     assert type(logged).__name__ == "Fits"
+    assert isinstance(logged, Fits), "so that a log of programs is treated as programs"
     assert logged.has("smoothness")
     assert not logged.has("prox")
     assert logged.at_most(100) == 12
