@@ -2,9 +2,8 @@
 
     python benchmarks/nonlinear_programs.py [--problems 20]
 
-For each class: the iterations of SLSQP (each factors a matrix of all unknowns, as a step of Newton's method does), and for
-each inner method how many problems are solved, in how many steps and gradients, and how far the objectives are from
-those of SLSQP. Both start from the same points.
+For each class: the iterations of SLSQP, and for each inner method how many problems are solved, in how many steps and
+gradients, and how far the objectives are from those of SLSQP. Both start from the same points.
 """
 
 import argparse

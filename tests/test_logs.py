@@ -79,7 +79,7 @@ def test_a_folder_with_one_bad_file_in_a_hundred_names_it(tmp_path):
     with pytest.warns(UserWarning, match=r"2 of 200 instances are left out: .*problem-7.npz \(NaN in the field 'b'\)"):
         found = from_files(folder)
     assert len(found) == 198
-    assert "problem-8.npz: it cannot be read as npz" in "; ".join(found.skipped)
+    assert "problem-8.npz: it cannot be read as npz (it is no file of NumPy)" in "; ".join(found.skipped)
     np.savez(folder / "problem-9.npz", other=1.0)
     with pytest.raises(ValueError, match=r"3 of 200 .* more than 1%.*problem-9.npz \(it has the fields other instead"):
         from_files(folder)
@@ -237,6 +237,7 @@ def test_a_class_on_a_log_answers_as_before():
 
     logged = of_log(Fits(), Instances.of([instance(k) for k in range(12)]))
     assert type(logged).__name__ == "Fits"
+    assert isinstance(logged, Fits), "so that a log of programs is treated as programs"
     assert logged.has("smoothness")
     assert not logged.has("prox")
     assert logged.at_most(100) == 12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -14,7 +15,6 @@ from jaxtyping import Array, Key, Scalar
 from .arguments import check_callable, parameter
 from .instances import Instances
 from .problem_class import ProblemClass, check_key, count_problems, whole_number
-from .wrapped import Wrapped
 
 Start = Any
 """The initial point, an array or a pytree of arrays, used for every problem, or a function `start(problem, key)`."""
@@ -99,11 +99,13 @@ class FromInstances(_WithLossFunction):
         return min(num_problems, count_problems(self.instances))
 
 
-class OfLog(Wrapped):
-    """A problem class whose problems are logged instances instead of what `sample` draws. Made by `of_log`."""
+class OfLog(ProblemClass):
+    """What makes a class of its own of another one and logged instances, which take the place of `sample`.
 
-    _problem_class: ProblemClass
-    instances: Any
+    Made by `of_log`: a log of programs is a class of programs.
+    """
+
+    instances: eqx.AbstractVar[Any]
 
     def sample(self, key: Key[Array, ""]) -> Any:
         return _one_of(self.instances, key)
@@ -124,15 +126,20 @@ def of_log(problem_class: ProblemClass, instances: Any) -> ProblemClass:
     """
     if isinstance(problem_class, FromInstances):
         return eqx.tree_at(lambda each: each.instances, problem_class, _as_stack(instances))
-    return _named_as(type(problem_class))(problem_class, _as_stack(instances))
+    return _on_a_log(type(problem_class))(problem_class, _as_stack(instances))
 
 
 @cache
-def _named_as(problem_class: Any) -> type[OfLog]:
-    """A class of the same name that counts as derived from the other: a log of programs is a class of programs."""
-    found = type(problem_class.__name__, (OfLog,), {"__module__": problem_class.__module__})
-    problem_class.register(found)
-    return found
+def _on_a_log(problem_class: type[ProblemClass]) -> Any:
+    """The class derived from another one that is made from an object of it and instances."""
+
+    def __init__(self: Any, given: ProblemClass, instances: Any) -> None:
+        for field in dataclasses.fields(given):
+            setattr(self, field.name, getattr(given, field.name))
+        self.instances = instances
+
+    content = {"__module__": problem_class.__module__, "__annotations__": {"instances": Any}, "__init__": __init__}
+    return type(problem_class)(problem_class.__name__, (OfLog, problem_class), content)
 
 
 def _as_stack(instances: Any) -> Any:

@@ -127,15 +127,23 @@ def _instances_in(path: Path, one: bool, columns: list[str] | None) -> Named:
         yield path.name, ValueError(words)
 
 
+def _loaded(path: Path) -> Any:
+    """What NumPy reads, without its advice on pickled data for files that begin with neither of its signatures."""
+    with path.open("rb") as file:
+        if not file.read(6).startswith((b"PK", b"\x93NUMPY")):
+            raise ValueError("it is no file of NumPy")
+    return np.load(path, allow_pickle=False)
+
+
 def _npz(path: Path) -> Any:
-    with np.load(path, allow_pickle=False) as found:
+    with _loaded(path) as found:
         if isinstance(found, np.ndarray):
             raise ValueError("it holds one array without a name, as .npy files do")
         return {name: found[name] for name in found.files}
 
 
 def _npy(path: Path) -> Any:
-    found = np.load(path, allow_pickle=False)
+    found = _loaded(path)
     if not isinstance(found, np.ndarray):
         raise ValueError("it holds several arrays, as .npz files do")
     return found
