@@ -38,6 +38,10 @@ from .hoeffding import hoeffding_bound as hoeffding_bound
 from .lambda_grid import best_on_grid as best_on_grid
 from .lambda_grid import geometric_grid as geometric_grid
 from .lambda_grid import odds_grid as odds_grid
+from .moments import beyond_level as beyond_level
+from .moments import capped_bounds as capped_bounds
+from .moments import moment_bound as moment_bound
+from .moments import truncation_level as truncation_level
 from .pac_bayes_kl import kl_bound as kl_bound
 from .pac_bayes_kl import kl_inverse as kl_inverse
 from .paired import anytime_difference_bounds as anytime_difference_bounds
@@ -71,3 +75,5 @@ from .reference import references_of as references_of
 from .sequential import AnytimeCertificate as AnytimeCertificate
 from .sequential import certify_until as certify_until
 from .verdict import Verdict as Verdict
+from .without_cap import CappedMean as CappedMean
+from .without_cap import MomentMean as MomentMean

@@ -16,6 +16,7 @@ from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bou
 from .cvar import beyond_threshold, cvar_bound
 from .distribution import certified_points, median_of
 from .inputs import Array, failure_probability, fingerprint, one_per_problem, per_candidate, per_problem, up_to
+from .moments import capped_bounds, moment_bound
 from .pac_bayes_kl import kl_bound
 from .paper import catoni_bound, paper_bound, sharp_bound
 from .product import product_bound
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 """The relative difference that another machine's arithmetic may make."""
 
-KNOWN = ("betting", "clopper-pearson", "order statistics", "berk-jones", "occam", "any-time")
+KNOWN = (
+    "betting",
+    "betting up to a cap",
+    "betting under a moment",
+    "clopper-pearson",
+    "order statistics",
+    "berk-jones",
+    "occam",
+    "any-time",
+)
 """Methods for the deployed algorithm that can be recomputed."""
 
 UNKNOWN = "a bound by {!r} cannot be recomputed here: use the goal that it was made by."
@@ -62,6 +72,11 @@ def _bound(certificate: Certificate, values: Array, delta: float, prior_values: 
         return _anytime_bound(certificate, values, delta)
     if certificate.kind == "occam":
         delta *= math.exp(-(certificate.kl or 0.0))
+    if certificate.beyond is not None:
+        mean, reached = capped_bounds(values, delta, cap or 1.0)
+        return mean if math.isclose(reached, certificate.beyond, rel_tol=TOLERANCE) else math.nan
+    if certificate.moment is not None:
+        return moment_bound(values, delta, certificate.moment, certificate.power or 2.0, threshold)
     if certificate.measure == "mean" and values.dtype == bool:
         return clopper_pearson_upper(int(values.sum()), values.size, delta)
     if certificate.measure == "mean":
