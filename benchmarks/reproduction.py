@@ -53,8 +53,8 @@ REPRODUCTIONS = {
     "images": Reproduction(
         "section 6.2, appendix I", ("NAG",), candidates=2, prior=4, posterior=12, test=12, shown=4,
         differs="The authors' photographs are private; ours are crops of those that ship with scikit-image. Their code "
-        "takes the L of the largest λ of the class for every problem, and so do the weights that ship; NAG has the L of "
-        "the problem's own λ, as in the text, and stands here with theirs, too.",
+        "takes the L of the largest λ of the class for every problem, and so do the weights that ship; NAG has the L "
+        "of the problem's own λ, as in the text, and stands here with theirs, too.",
     ),
     "lasso": Reproduction(
         "section 6.3, appendix J", ("FISTA",), candidates=10, prior=100, posterior=500, test=250, shown=100,
