@@ -503,6 +503,15 @@ ALGORITHMS = {
     "sgd": loa.SGD(0.05),
     "adam": loa.Adam(0.05),
     "stochastic adam": loa.Adam(0.05, stochastic=True),
+    "problem-adaptive": loa.architectures.ProblemAdaptive(
+        loa.HeavyBall(0.05, 0.5),
+        [-3.0],
+        [[0.0, 0.0, -0.01]],
+        names=("step_size",),
+        logarithmic=(True,),
+        lowest=(-4.0,),
+        highest=(-2.0,),
+    ),
     "optax": loa.from_optax(optax.rmsprop(0.02)),
     "optax lbfgs": loa.from_optax(optax.lbfgs(memory_size=4)),
 }

@@ -11,6 +11,7 @@ from .images import CompactImages as CompactImages
 from .images import LearnedImages as LearnedImages
 from .lasso import LearnedLasso as LearnedLasso
 from .network import LearnedNetworkTraining as LearnedNetworkTraining
+from .problem_adaptive import ProblemAdaptive as ProblemAdaptive
 from .proximal_newton import LearnedProximalNewton as LearnedProximalNewton
 from .quadratics import LearnedQuadratics as LearnedQuadratics
 from .quasi_newton import LearnedQuasiNewton as LearnedQuasiNewton

@@ -5,7 +5,7 @@ All ranges that are searched are relative to what sample problems show: their cu
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 
 import jax.numpy as jnp
 import numpy as np
@@ -29,11 +29,12 @@ from ..architectures import (
     LearnedQuasiNewton,
     LearnedSplitting,
     LearnedStochasticNewton,
+    ProblemAdaptive,
 )
 from ..architectures.proximal_newton import factor_of
-from ..learning import first_step
+from ..learning import adapt, first_step
 from ..learning.race import Family, Race
-from ..learning.tuning import Interval
+from ..learning.tuning import Interval, Space
 from ..problems.programs import QuadraticPrograms
 from ..problems.role import Role
 from ..storage.plain_json import encoded
@@ -56,6 +57,9 @@ LARGEST_NEWTON = 300
 
 SWEEPS = 4
 """How many sweeps of a splitting method make a step: each costs less than a gradient and the checks between steps."""
+
+ADAPTING = 32
+"""How many settings at a time are tried to learn which suits which problem, at full effort."""
 
 SHARED = 0.5
 """The spread of the Hessians of a class up to which their average may stand for each of them."""
@@ -94,7 +98,7 @@ def learn(lesson: Lesson) -> Algorithm:
 def _smooth(lesson: Lesson) -> list[Family]:
     """Newton's method and its relatives, and a quasi-Newton method in the learned curvature."""
     sample = Sample(lesson, LBFGS())
-    families = [_quasi_newton(sample, sample.curvature, "learned curvature")]
+    families = [_quasi_newton(sample, sample.curvature, "learned curvature"), _adaptive_heavy_ball(sample)]
     if sample.has_images:
         families.append(_quasi_newton(sample, sample.cosine_curvature, "learned curvature of images"))
     if sample.dimension <= LARGEST_HESSIAN:
@@ -105,6 +109,32 @@ def _smooth(lesson: Lesson) -> list[Family]:
 
 
 NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0), "scaling": (0.0, 1.0)}
+
+
+def _heavy_ball_space(sample: Sample) -> Space:
+    steepest = float(np.exp(sample.log_steepest))
+    return {"step_size": Interval(1e-3 / steepest, 4.0 / steepest, logarithmic=True), "momentum": (0.0, 0.99)}
+
+
+def _adaptive_heavy_ball(sample: Sample) -> Family:
+    """Heavy ball with step size and momentum for each problem, by a regression that is learned when it is first run."""
+    lesson, experiment = sample.lesson, sample.lesson.experiment
+
+    @cache
+    def learned() -> ProblemAdaptive:
+        return adapt(
+            HeavyBall, _heavy_ball_space(sample), experiment.problem_class, lesson.problems(lesson.times(TRAINING)),
+            criterion=experiment.criterion, horizon=experiment.horizon, key=lesson.key,
+            candidates=lesson.times(ADAPTING), checkpoints=lesson.evaluations,
+        ).algorithm  # fmt: skip
+
+    def make(strength: float, step: float, momentum: float) -> ProblemAdaptive:
+        return learned().changed(strength, (step, momentum))
+
+    space = {"strength": (0.0, 1.25), "step": (-0.7, 0.7), "momentum": (-0.1, 0.1)}
+    return Family(
+        "problem-adaptive heavy ball", "learned", make, space, {"strength": 1.0, "step": 0.0, "momentum": 0.0}
+    )
 
 
 def _quasi_newton(sample: Sample, curvature: Curvature, words: str) -> Family:
@@ -217,9 +247,7 @@ def _stochastic_newton(sample: Sample) -> Family:
 
 def tuned_heavy_ball(lesson: Lesson) -> Algorithm:
     """Heavy ball with the best step size and momentum."""
-    steepest = float(np.exp(Sample(lesson, LBFGS()).log_steepest))
-    space = {"step_size": Interval(1e-3 / steepest, 4.0 / steepest, logarithmic=True), "momentum": (0.0, 0.99)}
-    return tuned(lesson, HeavyBall, space, problems=64, candidates=32)
+    return tuned(lesson, HeavyBall, _heavy_ball_space(Sample(lesson, LBFGS())), problems=64, candidates=32)
 
 
 def tuned_adam(lesson: Lesson) -> Algorithm:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from jaxtyping import Float
 from ..algorithms import LBFGS
 from ..algorithms.algorithm import Algorithm
 from ..learning import Objective, OneStepContraction, OverSegments, as_objective, average_curvature, imitate, train
-from ..learning.tuning import tune
+from ..learning.tuning import Space, tune
 from ..problems.gaps import Gap
 from ..problems.problem_class import count_problems
 from ..problems.role import Role
@@ -33,7 +33,7 @@ def curvature_near_solutions(lesson: Lesson) -> Float[np.ndarray, "d d"]:
 def tuned(
     lesson: Lesson,
     factory: Callable[..., Algorithm],
-    space: Mapping[str, tuple[float, float]],
+    space: Space,
     *,
     problems: int,
     candidates: int,

@@ -1,5 +1,7 @@
 """Learning: imitation, training, and prior and posterior on a finite set of parameters (sections 4 and 5)."""
 
+from .adapting import Adapted as Adapted
+from .adapting import adapt as adapt
 from .checks import Check as Check
 from .checks import Glance as Glance
 from .curvature import average_curvature as average_curvature

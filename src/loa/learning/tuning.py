@@ -170,7 +170,7 @@ def search(
     intervals = checked_space(space)
     best, best_value, tried = first_position(intervals, start), math.inf, []
     for number in range(rounds):
-        positions = _positions(best, 3.0**-number, candidates, number)
+        positions = positions_around(best, 3.0**-number, candidates, number)
         settings = [setting_at(intervals, position) for position in positions]
         found = objective([made_by(algorithm_factory, setting) for setting in settings])
         tried += zip(settings, found, strict=True)
@@ -227,7 +227,7 @@ def made_by(algorithm_factory: Callable[..., Algorithm], setting: Mapping[str, A
     return algorithm
 
 
-def _positions(center: np.ndarray, width: float, count: int, seed: int) -> np.ndarray:
+def positions_around(center: np.ndarray, width: float, count: int, seed: int) -> np.ndarray:
     """Low-discrepancy points of the unit cube in a box of this width around the center, which comes first."""
     from scipy.stats import qmc
 
