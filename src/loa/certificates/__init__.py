@@ -62,6 +62,9 @@ from .posterior import PosteriorMean as PosteriorMean
 from .posterior import certify_occam as certify_occam
 from .posterior import certify_posterior as certify_posterior
 from .posterior import held_out_is_better as held_out_is_better
+from .posterior_measures import PosteriorCVaR as PosteriorCVaR
+from .posterior_measures import PosteriorQuantile as PosteriorQuantile
+from .posterior_measures import PosteriorTail as PosteriorTail
 from .product import choose_lambda as choose_lambda
 from .product import gibbs_posterior as gibbs_posterior
 from .product import kl_divergence as kl_divergence

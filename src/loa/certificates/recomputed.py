@@ -19,6 +19,7 @@ from .inputs import Array, failure_probability, fingerprint, one_per_problem, pe
 from .moments import capped_bounds, moment_bound
 from .pac_bayes_kl import kl_bound
 from .paper import catoni_bound, paper_bound, sharp_bound
+from .posterior_tails import posterior_cvar, posterior_quantile, posterior_tail
 from .product import product_bound
 from .rounding import complement, round_up
 
@@ -123,8 +124,15 @@ def _posterior_bound(certificate: Certificate, values: Array, delta: float) -> f
     cap, kl, weights = certificate.cap or 1.0, certificate.kl or 0.0, certificate.posterior
     paid = re.match(r"best of a grid of (\d+) declared", certificate.lam_origin)
     delta, lam = delta / (int(paid[1]) if paid else 1), certificate.lam or 0.5
+    if certificate.measure == "cvar":
+        level, threshold = certificate.level or 0.0, certificate.threshold or 0.0
+        return posterior_cvar(values, weights, kl, lam, delta, level, threshold, cap)
     if certificate.kind == "product":
         return product_bound(values, weights, kl, lam, delta, cap)
+    if certificate.measure == "tail":
+        return posterior_tail(values, weights, kl, lam, delta, certificate.threshold or 0.0, cap)
+    if certificate.measure == "quantile":
+        return _posterior_quantile(certificate, values, delta)
     average = min(float((per_candidate(values, cap) @ np.asarray(weights)).mean()), 1.0)
     if certificate.measure == "probability":
         return complement(catoni_bound(max(1 - average, 0.0), kl, len(values), lam, delta))
@@ -134,6 +142,16 @@ def _posterior_bound(certificate: Certificate, values: Array, delta: float) -> f
     if theorem is None:
         raise ValueError(UNKNOWN.format(certificate.kind))
     return theorem(average * cap, kl, len(values), lam, delta, cap)
+
+
+def _posterior_quantile(certificate: Certificate, values: Array, delta: float) -> float:
+    """The bound itself, if it is one; the other thresholds are in the plan."""
+    found = re.search(r"one of (\d+) thresholds", certificate.lam_origin)
+    shared, tried = delta / (int(found[1]) if found else 1), (certificate.bound,)
+    level, cap = certificate.level or 0.0, certificate.cap or 1.0
+    return posterior_quantile(
+        values, certificate.posterior, certificate.kl or 0.0, certificate.lam or 1.0, shared, level, tried, cap
+    )
 
 
 def _agrees(certificate: Certificate, bound: float) -> bool:

@@ -68,6 +68,11 @@ def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
         raise ValueError("these are the values that the certificate was made from: verify it on fresh problems.")
     if (known := recognized(certificate.memory, values)) is not None:
         raise ValueError(f"these are {known} as in the sample of the certificate: verify it on fresh problems.")
+    if certificate.posterior is not None and values.ndim == 2 and certificate.measure not in ("mean", "probability"):
+        raise ValueError(
+            f"for the {certificate.measure} of an algorithm drawn from the posterior, give one value per problem: that "
+            "of loa.randomized(posterior)."
+        )
     if certificate.posterior is not None and values.ndim == 2:
         if values.shape[1] != len(certificate.posterior):
             raise ValueError(
