@@ -39,6 +39,10 @@ from .hoeffding import hoeffding_bound as hoeffding_bound
 from .lambda_grid import best_on_grid as best_on_grid
 from .lambda_grid import geometric_grid as geometric_grid
 from .lambda_grid import odds_grid as odds_grid
+from .moments import beyond_level as beyond_level
+from .moments import capped_bounds as capped_bounds
+from .moments import moment_bound as moment_bound
+from .moments import truncation_level as truncation_level
 from .pac_bayes_kl import kl_bound as kl_bound
 from .pac_bayes_kl import kl_inverse as kl_inverse
 from .paired import anytime_difference_bounds as anytime_difference_bounds
@@ -59,6 +63,9 @@ from .posterior import PosteriorMean as PosteriorMean
 from .posterior import certify_occam as certify_occam
 from .posterior import certify_posterior as certify_posterior
 from .posterior import held_out_is_better as held_out_is_better
+from .posterior_measures import PosteriorCVaR as PosteriorCVaR
+from .posterior_measures import PosteriorQuantile as PosteriorQuantile
+from .posterior_measures import PosteriorTail as PosteriorTail
 from .product import choose_lambda as choose_lambda
 from .product import gibbs_posterior as gibbs_posterior
 from .product import kl_divergence as kl_divergence
@@ -73,3 +80,5 @@ from .reference import references_of as references_of
 from .sequential import AnytimeCertificate as AnytimeCertificate
 from .sequential import certify_until as certify_until
 from .verdict import Verdict as Verdict
+from .without_cap import CappedMean as CappedMean
+from .without_cap import MomentMean as MomentMean

@@ -37,6 +37,9 @@ class Certificate:
         cap: the largest possible value; None if the method needs none and the values were declared to have none.
         at_cap: the share of the sample at the cap, where a truncated functional hides something.
         level, threshold: of a quantile, a tail or a CVaR, as fixed beforehand.
+        beyond: for a mean up to a cap, an upper bound on how often the cap is reached, which holds jointly with it.
+        moment, power: for a mean under a declared moment, what the mean of values to that power is at most; the
+            threshold is then the level of truncation.
         band: for "distribution", pairs (value, share): at least that share of all problems has at most that value.
         kl, lam, lam_origin: the divergence of posterior from prior, the parameter λ and how it was chosen.
         posterior: weights of the candidates, for the target "posterior".
@@ -73,6 +76,9 @@ class Certificate:
     checked: tuple[str, ...] = ()
     unit: str = ""
     about: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    beyond: float | None = None
+    moment: float | None = None
+    power: float | None = None
     memory: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict, repr=False)
 
     def __post_init__(self):
@@ -85,6 +91,8 @@ class Certificate:
             return self.bound <= 0
         if self.measure == "distribution":
             return not any(share > 0 for _, share in self.band or ())
+        if self.moment is not None and self.power is not None:
+            return self.bound >= self.moment ** (1 / self.power)
         return self.bound >= (1.0 if self.measure == "tail" else float("inf") if self.cap is None else self.cap)
 
     def sentence(self) -> str:

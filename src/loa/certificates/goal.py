@@ -46,6 +46,8 @@ class Found(NamedTuple):
     empirical: float
     kind: str
     band: tuple[tuple[float, float], ...] | None = None
+    beyond: float | None = None
+    threshold: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +113,10 @@ class Goal(ABC):
             cap=None if cap is None else float(cap),
             at_cap=None if cap is None or values.dtype == bool else share_at_cap(values, cap),
             level=getattr(self, "level", None),
-            threshold=getattr(self, "threshold", None),
+            threshold=getattr(self, "threshold", None) if found.threshold is None else found.threshold,
+            beyond=found.beyond,
+            moment=getattr(self, "moment", None),
+            power=getattr(self, "power", None),
             band=found.band,
             kl=float(-np.log(prior_mass)) if prior_mass is not None else None,
             draws=dict(draws or {}),

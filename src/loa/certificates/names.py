@@ -20,6 +20,8 @@ TARGETS = {"deployed": "the deployed algorithm", "posterior": "the average over 
 
 KINDS = {
     "betting": "betting on held-out problems",
+    "betting up to a cap": "betting on values up to a cap, and the exact binomial bound on reaching it",
+    "betting under a moment": "betting on truncated values and a declared moment",
     "clopper-pearson": "the exact binomial bound (Clopper and Pearson)",
     "order statistics": "order statistics",
     "berk-jones": "an exact band for the distribution function (Berk and Jones)",

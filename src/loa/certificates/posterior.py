@@ -15,7 +15,7 @@ from ..problems.arguments import array_of_numbers, positive_number
 from .certificate import Certificate
 from .goal import ALL_MASS, CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
-from .inputs import check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
+from .inputs import Array, check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .known_samples import remembered
 from .lambda_grid import best_on_grid
 from .misuse import check_lambda, check_prior
@@ -49,6 +49,11 @@ class PosteriorGoal(ABC):
     def find(self, values: Any, posterior: Any, kl: float, delta: float) -> PosteriorFound:
         """The bound that holds with probability 1 - delta, from values (problem, candidate)."""
 
+    def empirical(self, values: Array, weights: Array) -> float:
+        """The same measure on the sample, from values (problem, candidate) and the posterior."""
+        cap = float(getattr(self, "cap", 1.0))
+        return min(float((per_candidate(values, cap) @ weights).mean()), 1.0) * cap
+
     def certify(
         self, values: Any, posterior: Any, prior: Any, confidence: float, *, draws: Mapping[str, str] | None = None
     ) -> Certificate:
@@ -63,7 +68,7 @@ class PosteriorGoal(ABC):
         kl, delta = kl_divergence(posterior, prior), failure_probability(confidence)
         assumptions = (INDEPENDENT, PRIOR_FIRST) + (ALL_MASS,) * check_prior(as_distribution(prior, name="prior"))
         found = self.find(values, posterior, kl, delta)
-        cap, is_mean = float(getattr(self, "cap", 1.0)), self.measure == "mean"
+        cap, is_mean = float(getattr(self, "cap", 1.0)), self.measure in ("mean", "cvar")
         shares = per_candidate(values, cap)
         weights = one_per_candidate("posterior", posterior, shares)
         return Certificate(
@@ -72,11 +77,13 @@ class PosteriorGoal(ABC):
             kind=found.kind,
             target="posterior",
             bound=found.bound,
-            empirical=min(float((shares @ weights).mean()), 1.0) * cap,
+            empirical=self.empirical(np.asarray(values, float), weights),
             confidence=float(confidence),
             n=len(shares),
-            cap=cap if is_mean else None,
-            at_cap=float(((shares >= 1) @ weights).mean()) if is_mean else None,
+            cap=None if self.measure == "probability" else cap,
+            at_cap=None if self.measure == "probability" else float(((shares >= 1) @ weights).mean()),
+            level=getattr(self, "level", None),
+            threshold=getattr(self, "threshold", None),
             kl=kl,
             lam=found.lam,
             lam_origin=found.lam_origin,
@@ -85,7 +92,7 @@ class PosteriorGoal(ABC):
             data=fingerprint(values),
             memory=remembered(values),
             assumptions=(*assumptions, CAPPED) if is_mean else assumptions,
-            checked=(COMPLETE, WITHIN_CAP if is_mean else INDICATORS, FINITE_KL),
+            checked=(COMPLETE, INDICATORS if self.measure == "probability" else WITHIN_CAP, FINITE_KL),
             unit=getattr(self, "unit", ""),
         )
 

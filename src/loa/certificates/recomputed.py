@@ -16,8 +16,10 @@ from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bou
 from .cvar import beyond_threshold, cvar_bound
 from .distribution import certified_points, median_of
 from .inputs import Array, failure_probability, fingerprint, one_per_problem, per_candidate, per_problem, up_to
+from .moments import capped_bounds, moment_bound
 from .pac_bayes_kl import kl_bound
 from .paper import catoni_bound, paper_bound, sharp_bound
+from .posterior_tails import posterior_cvar, posterior_quantile, posterior_tail
 from .product import product_bound
 from .progressive import progressive_bound
 from .rounding import complement, round_up
@@ -28,7 +30,16 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-9
 """The relative difference that another machine's arithmetic may make."""
 
-KNOWN = ("betting", "clopper-pearson", "order statistics", "berk-jones", "occam", "any-time")
+KNOWN = (
+    "betting",
+    "betting up to a cap",
+    "betting under a moment",
+    "clopper-pearson",
+    "order statistics",
+    "berk-jones",
+    "occam",
+    "any-time",
+)
 """Methods for the deployed algorithm that can be recomputed."""
 
 UNKNOWN = "a bound by {!r} cannot be recomputed here: use the goal that it was made by."
@@ -63,6 +74,11 @@ def _bound(certificate: Certificate, values: Array, delta: float, prior_values: 
         return _anytime_bound(certificate, values, delta)
     if certificate.kind == "occam":
         delta *= math.exp(-(certificate.kl or 0.0))
+    if certificate.beyond is not None:
+        mean, reached = capped_bounds(values, delta, cap or 1.0)
+        return mean if math.isclose(reached, certificate.beyond, rel_tol=TOLERANCE) else math.nan
+    if certificate.moment is not None:
+        return moment_bound(values, delta, certificate.moment, certificate.power or 2.0, threshold)
     if certificate.measure == "mean" and values.dtype == bool:
         return clopper_pearson_upper(int(values.sum()), values.size, delta)
     if certificate.measure == "mean":
@@ -111,8 +127,15 @@ def _posterior_bound(certificate: Certificate, values: Array, delta: float) -> f
         return progressive_bound(values, cap, len(values) - certificate.n, delta)
     paid = re.match(r"best of a grid of (\d+) declared", certificate.lam_origin)
     delta, lam = delta / (int(paid[1]) if paid else 1), certificate.lam or 0.5
+    if certificate.measure == "cvar":
+        level, threshold = certificate.level or 0.0, certificate.threshold or 0.0
+        return posterior_cvar(values, weights, kl, lam, delta, level, threshold, cap)
     if certificate.kind == "product":
         return product_bound(values, weights, kl, lam, delta, cap)
+    if certificate.measure == "tail":
+        return posterior_tail(values, weights, kl, lam, delta, certificate.threshold or 0.0, cap)
+    if certificate.measure == "quantile":
+        return _posterior_quantile(certificate, values, delta)
     average = min(float((per_candidate(values, cap) @ np.asarray(weights)).mean()), 1.0)
     if certificate.measure == "probability":
         return complement(catoni_bound(max(1 - average, 0.0), kl, len(values), lam, delta))
@@ -122,6 +145,16 @@ def _posterior_bound(certificate: Certificate, values: Array, delta: float) -> f
     if theorem is None:
         raise ValueError(UNKNOWN.format(certificate.kind))
     return theorem(average * cap, kl, len(values), lam, delta, cap)
+
+
+def _posterior_quantile(certificate: Certificate, values: Array, delta: float) -> float:
+    """The bound itself, if it is one; the other thresholds are in the plan."""
+    found = re.search(r"one of (\d+) thresholds", certificate.lam_origin)
+    shared, tried = delta / (int(found[1]) if found else 1), (certificate.bound,)
+    level, cap = certificate.level or 0.0, certificate.cap or 1.0
+    return posterior_quantile(
+        values, certificate.posterior, certificate.kl or 0.0, certificate.lam or 1.0, shared, level, tried, cap
+    )
 
 
 def _agrees(certificate: Certificate, bound: float) -> bool:

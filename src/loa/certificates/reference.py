@@ -210,7 +210,7 @@ def references_of(
         draws: the draws to compare.
 
     Returns:
-        Certificates to compare with.
+        Certificates to compare with; none for measures that the paper has no theorem on.
 
     >>> goal = PosteriorProbability("solved")
     >>> [certificate.kind for certificate in references_of(goal, np.ones((50, 1)), [1.0], [1.0], 0.95)]
@@ -228,6 +228,8 @@ def references_of(
             lam=lam,
             draws=draws,
         )
+    if goal.measure != "probability":
+        return ()
     theorem = PosteriorProbability(goal.functional, lam, CHOSEN if lam is not None else BEFOREHAND)
     own = theorem.best_posterior(values, prior, failure_probability(confidence))
     return (theorem.certify(values, own, prior, confidence, draws=draws),)

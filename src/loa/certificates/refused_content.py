@@ -48,6 +48,9 @@ def _check_numbers(certificate: Certificate) -> None:
         ("threshold", -infinity, infinity, False),
         ("kl", zero, infinity, False),
         ("lam", zero, infinity, True),
+        ("beyond", zero, one, False),
+        ("moment", zero, infinity, True),
+        ("power", one, infinity, True),
     ):
         if getattr(certificate, name) is not None:
             _within(certificate, name, low, high, strictly)

@@ -34,7 +34,7 @@ def claim_of(certificate: Certificate) -> str:
 def _words(certificate: Certificate) -> str:
     if certificate.vacuous:
         return _nothing(certificate)
-    if not certificate.at_cap or certificate.measure == "tail":
+    if not certificate.at_cap or certificate.measure == "tail" or certificate.beyond is not None:
         return _statement(certificate)
     reached = f"{percent_up(certificate.at_cap)} of the sample reached the cap"
     return f"{_statement(certificate)} (values are capped at {number_exact(certificate.cap or 0.0)}; {reached})"
@@ -45,6 +45,12 @@ def _statement(certificate: Certificate) -> str:
     new, bound, level = _new_problems(certificate), certificate.bound, certificate.level or 0.0
     if _is_indicator(certificate):
         return f"{_holds(certificate)} on at most {percent_up(bound)} of {new}"
+    if certificate.measure == "mean" and certificate.beyond is not None:
+        return _up_to_cap(certificate)
+    if certificate.measure == "mean" and certificate.moment is not None:
+        power, moment = number_exact(certificate.power or 0.0), number_exact(certificate.moment)
+        amount = f"{_amount(certificate, 'at most', number_up(bound))} on average on {new}"
+        return f"{amount}, if the mean of their power {power} is at most {moment}"
     if certificate.measure == "mean":
         return f"{_amount(certificate, 'at most', number_up(bound))} on average on {new}"
     if certificate.measure == "probability" and certificate.functional == "solved":
@@ -60,6 +66,16 @@ def _statement(certificate: Certificate) -> str:
         amount = _amount(certificate, "at most", number_up(bound))
         return f"{amount} on average on the worst {percent_rest(level)} of {new}"
     return _several_levels(certificate)
+
+
+def _up_to_cap(certificate: Certificate) -> str:
+    """The mean up to a cap, and how often that is reached."""
+    amount = f"{_amount(certificate, 'at most', number_up(certificate.bound))} on average"
+    cap, share = number_exact(certificate.cap or 0.0), percent_up(certificate.beyond or 0.0)
+    counted = (
+        f"counting at most {cap} of them" if certificate.unit or unit_of(certificate.functional) else f"up to {cap}"
+    )
+    return f"{amount}, {counted}, and reaches {cap} on at most {share} of {_new_problems(certificate)}"
 
 
 def _several_levels(certificate: Certificate) -> str:

@@ -68,6 +68,11 @@ def verify(certificate: Certificate, values: Any, error_rate: float) -> Verdict:
         raise ValueError("these are the values that the certificate was made from: verify it on fresh problems.")
     if (known := recognized(certificate.memory, values)) is not None:
         raise ValueError(f"these are {known} as in the sample of the certificate: verify it on fresh problems.")
+    if certificate.posterior is not None and values.ndim == 2 and certificate.measure not in ("mean", "probability"):
+        raise ValueError(
+            f"for the {certificate.measure} of an algorithm drawn from the posterior, give one value per problem: that "
+            "of loa.randomized(posterior)."
+        )
     if certificate.posterior is not None and values.ndim == 2:
         if values.shape[1] != len(certificate.posterior):
             raise ValueError(
@@ -99,6 +104,12 @@ def _worst_share(band: tuple[tuple[float, float], ...], values: Array, error_rat
 def _confront(certificate: Certificate, values: Array, error_rate: float) -> tuple[float, float, bool]:
     """What the fresh values show, their own measure, and whether that contradicts the certificate."""
     bound, level = certificate.bound, certificate.level or 0.0
+    if certificate.beyond is not None:
+        return _confront_capped(certificate, one_per_problem(values), error_rate)
+    if certificate.measure == "mean" and certificate.moment is not None:
+        level = certificate.threshold or 1.0
+        limit = lower_betting_bound(np.minimum(one_per_problem(values), level), error_rate, level)
+        return limit, values.mean(), limit > bound
     if certificate.measure == "mean":
         limit = lower_betting_bound(values, error_rate, certificate.cap or 1.0)
         return limit, values.mean(), limit > bound
@@ -120,3 +131,12 @@ def _confront(certificate: Certificate, values: Array, error_rate: float) -> tup
         return limit, above.mean(), limit > bound
     reached = clopper_pearson_upper(int((values <= bound).sum()), len(values), error_rate)
     return reached, quantile(values, level), reached < level
+
+
+def _confront_capped(certificate: Certificate, values: Array, error_rate: float) -> tuple[float, float, bool]:
+    """The same for a mean up to a cap: either of its two parts may contradict it."""
+    cap = certificate.cap or 1.0
+    counted, reached = np.minimum(values, cap), int((values >= cap).sum())
+    limit = lower_betting_bound(counted, error_rate / 2, cap)
+    often = clopper_pearson_lower(reached, len(values), error_rate / 2)
+    return limit, counted.mean(), limit > certificate.bound or often > (certificate.beyond or 0.0)

@@ -25,12 +25,11 @@ class OfState(eqx.Module):
 
     function: Callable[[ProblemClass, Any, Any], Scalar] = eqx.field(static=True)
 
+    def __repr__(self) -> str:
+        return getattr(self.function, "__name__", "a gap of the state")
+
     def __call__(self, problem_class: ProblemClass, state: Any, problem: Any) -> Scalar:
         return self.function(problem_class, state, problem)
-
-    @property
-    def __name__(self) -> str:
-        return getattr(self.function, "__name__", "gap of the state")
 
 
 def of_state(function: Callable[[ProblemClass, Any, Any], Scalar]) -> OfState:
@@ -48,8 +47,8 @@ def of_state(function: Callable[[ProblemClass, Any, Any], Scalar]) -> OfState:
     >>> @of_state
     ... def energy(problem_class, state, problem):
     ...     return problem_class.loss(state.x, problem) + 0.5 * jnp.sum((state.x - state.previous) ** 2)
-    >>> energy.__name__
-    'energy'
+    >>> energy
+    energy
     """
     return OfState(function)
 

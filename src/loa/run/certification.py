@@ -14,6 +14,7 @@ from ..certificates import (
     Goal,
     Mean,
     Plan,
+    PosteriorGoal,
     PosteriorMean,
     PosteriorProbability,
     Probability,
@@ -85,6 +86,7 @@ def plan_for(
     draws: tuple[Draw, ...],
     reach: float | None = None,
     paper_lam: Mapping[str, float] | None = None,
+    tails: tuple[Mapping[str, Goal], Mapping[str, PosteriorGoal]] = ({}, {}),
 ) -> Plan:
     """Everything that will be certified, with the λ of each functional as the prior problems gave them.
 
@@ -97,6 +99,7 @@ def plan_for(
         draws: the draws that the prior was made from.
         reach: for few problems, the number up to which stopping times are counted in one more certificate of their
             mean, beside one of how often they are larger. What rarely happens makes the mean up to the horizon large.
+        tails: goals of what is minimized, where that is not a mean, from `tail_goals`.
         paper_lam: λ of the paper's theorems by functional, for the references; without one, a grid is paid for.
     """
     functionals, caps = certified(experiment), caps_of(experiment)
@@ -105,12 +108,14 @@ def plan_for(
         "95% quantile": Quantile(STOPPING, 0.95, cap=caps[STOPPING]),
         "distribution": Distribution(STOPPING, caps[STOPPING]),
     }
-    posterior_goals = {
+    means: dict[str, PosteriorGoal] = {
         f"posterior {words(each)}": PosteriorMean(each.name, caps[each.name], lam[each.name], ORIGIN, each.unit)
         for each in functionals
         if each.name in OF_POSTERIOR
-    } | {"posterior success": PosteriorProbability("solved", lam.get("solved"), ORIGIN)}
-    parts = parts_of(functionals)
+    }
+    success = {"posterior success": PosteriorProbability("solved", lam.get("solved"), ORIGIN)}
+    parts = parts_of(functionals) | {name: LARGER_PARTS[STOPPING] for each in tails for name in each}
+    goals, posterior_goals = {**goals, **tails[0]}, {**means, **success, **tails[1]}
     if reach is not None:
         goals |= _within_reach(reach, caps[STOPPING])
         parts |= {TRUNCATED.replace("_", " "): LARGER_PARTS[TRUNCATED], TAIL: 1.0}

@@ -23,6 +23,7 @@ from ..trajectory.evaluation import Performance
 from ..trajectory.functionals import Functional
 from .certification import CONFIDENCE, OF_POSTERIOR, STOPPING, caps_of, certified, posterior_share, reach_of
 from .directory import RunDirectory
+from .tails import tail_numbers
 
 
 class WeightedPrior(NamedTuple):
@@ -35,6 +36,7 @@ class WeightedPrior(NamedTuple):
         knee: of the cost, fixed on the prior problems (`Cost.knee`).
         reach: for few problems, up to where stopping times are counted in a certificate (`certification.reach_of`).
         paper_lam: by functional, the λ that the paper's theorems will have.
+        thresholds: where the cost is a quantile, the values among which its bound will be found.
     """
 
     stack: Stack
@@ -43,6 +45,7 @@ class WeightedPrior(NamedTuple):
     knee: float | None = None
     reach: float | None = None
     paper_lam: Mapping[str, float] = {}
+    thresholds: tuple[float, ...] = ()
 
     @property
     def weights(self) -> np.ndarray:
@@ -55,7 +58,10 @@ class WeightedPrior(NamedTuple):
 
     def save(self, path: Path, origin: Mapping[str, Any] | None = None) -> None:
         numbers = {"lam": dict(self.lam), "weighed_by": self.weighed_by, "knee": self.knee, "reach": self.reach}
-        save(path, self.stack, {**(origin or {}), **numbers, "paper_lam": dict(self.paper_lam)})
+        save(path, self.stack, {**(origin or {}), **numbers, **self._more()})
+
+    def _more(self) -> dict[str, Any]:
+        return {"paper_lam": dict(self.paper_lam), "thresholds": list(self.thresholds)}
 
     @staticmethod
     def load(path: Path | str, classes: Iterable[type] = ()) -> WeightedPrior:
@@ -63,7 +69,7 @@ class WeightedPrior(NamedTuple):
         weighed_by = noted.get("weighed_by", noted["lam"][STOPPING])
         return WeightedPrior(
             load(path, classes=classes), noted["lam"], weighed_by, noted.get("knee"), noted.get("reach"),
-            noted.get("paper_lam", {}),
+            noted.get("paper_lam", {}), tuple(noted.get("thresholds", ())),
         )  # fmt: skip
 
 
@@ -106,7 +112,12 @@ def sample_prior(
     few = experiment.recipe.log is not None and len(weighed.stack) == 1
     reach = reach_of(performance[STOPPING], experiment.horizon) if few else None
     of_paper = _paper_lambdas(performance, weighed.stack.weights, caps, size)
-    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee, reach, of_paper)
+    thresholds = ()
+    if knee is not None and cost.weighed_by in caps:
+        values, cap = performance[cost.weighed_by], caps[cost.weighed_by]
+        lam, thresholds = tail_numbers(cost, values, knee, cap, weighed.stack, size, share)
+        of_means |= {} if lam is None else {str(cost): lam}
+    return WeightedPrior(weighed.stack, of_means, weighed.lam, knee, reach, of_paper, thresholds)
 
 
 def _paper_lambdas(performance: Performance, weights: Any, caps: Mapping[str, float], size: int) -> dict[str, float]:

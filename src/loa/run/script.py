@@ -33,6 +33,7 @@ from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .small_samples import out_of_reach
 from .summary import Certified, summarize
+from .tails import tail_goals
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
 
     # Plan: what will be certified, how, and on how many problems. It is on disk before these are drawn.
     draws = (*_training_draw(facts), *prior_draws)
-    plan = plan_for(experiment, prior.weights, prior.lam, draws, prior.reach, prior.paper_lam)
+    tails = _tails(order.cost, caps_of(experiment), prior)
+    plan = plan_for(experiment, prior.weights, prior.lam, draws, prior.reach, prior.paper_lam, tails)
     place.fix(plan)
 
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
@@ -182,6 +184,13 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     results.save(directory)
     place.finish(experiment.presentation.files)
     return results
+
+
+def _tails(cost: Cost, caps: Mapping[str, float], prior: WeightedPrior) -> Any:
+    """The goals of what is minimized, where that is no mean and the functional has a largest value."""
+    if cost.functional not in caps:
+        return {}, {}
+    return tail_goals(cost, caps[cost.functional], prior.knee, prior.lam, prior.thresholds)
 
 
 def files_of(experiment: Experiment) -> set[str]:

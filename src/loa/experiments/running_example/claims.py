@@ -16,7 +16,7 @@ from ...problems.gaps import distance
 from ...problems.problem_class import ProblemClass
 from ...problems.running_example import OutlierMixture, RunningExample
 from ...statistics import measures
-from ...trajectory.evaluation import evaluate
+from ...trajectory.evaluation import Performance, evaluate
 from ...trajectory.functionals import Gap, Indicator
 from ..experiment import Experiment
 from . import theory
@@ -105,7 +105,7 @@ def _optimal_step_claims(setting: Experiment, num_problems: int = 2000, num_step
     cells = np.linspace(smallest, largest, num_problems + 1)
     functionals = [
         *(Gap(step=step, gap=relative_squared_error, name=f"squared_{step}") for step in HORIZONS),
-        Gap(step=1, gap=relative_error, name="absolute_1"),
+        *(Gap(step=step, gap=relative_error, name=f"absolute_{step}") for step in (1, HORIZONS[-1])),
         Gap(step=1, gap=squared_error, name="from_zero_1"),
     ]
     result = evaluate(
@@ -149,7 +149,29 @@ def _optimal_step_claims(setting: Experiment, num_problems: int = 2000, num_step
         ),
         *horizons,
         Claim("… which tends to the worst-case step", worst_case, best(f"squared_{HORIZONS[-1]}"), 0.02 * worst_case),
+        Claim(
+            f"best step, expected absolute error after t = {HORIZONS[-1]}, which tends to the worst-case step",
+            worst_case,
+            best(f"absolute_{HORIZONS[-1]}"),
+            0.02 * worst_case,
+        ),
+        *_limits(result, grid, smallest, largest),
     ]
+
+
+def _limits(result: Performance, grid: np.ndarray, smallest: float, largest: float) -> list[Claim]:
+    """The norms of the contraction in Lᵖ tend to its supremum over the problems, from below."""
+    place, last = int(np.abs(grid - theory.worst_case_step(smallest, largest)).argmin()), HORIZONS[-1]
+    supremum = theory.largest_contraction(grid[place], smallest, largest)
+    found = []
+    for words, name, power in (("squared", "squared", 2), ("absolute", "absolute", 1)):
+        norm = float(result[f"{name}_{last}"][place].mean()) ** (1 / (power * last))
+        exact = theory.norm_of_contraction(grid[place], power * last, smallest, largest)
+        found += [
+            Claim(f"(expected {words} error)^(1/{power}t), t = {last}", exact, norm, 1e-3 * exact),
+            Claim("… which tends to the worst case sup |1 - αθ|", supremum, norm, supremum - exact + 1e-3 * exact),
+        ]
+    return found
 
 
 def _outlier_claims(key: Key[Array, ""], num_problems: int = 100_000) -> list[Claim]:

@@ -62,6 +62,18 @@ def worst_case_step(smallest: float, largest: float) -> float:
     return 2.0 / (smallest + largest)
 
 
+def largest_contraction(step_size: float, smallest: float, largest: float) -> float:
+    r"""The worst contraction over all problems, \(\sup_\theta |1 - \alpha\theta|\)."""
+    return max(abs(1 - step_size * smallest), abs(1 - step_size * largest))
+
+
+def norm_of_contraction(step_size: float, power: int, smallest: float, largest: float) -> float:
+    r"""\((\mathbb E|1 - \alpha\theta|^p)^{1/p}\) for θ uniform on [m, L], which tends to the supremum for p → ∞."""
+    ends = np.array([1 - step_size * largest, 1 - step_size * smallest])
+    integral = np.diff(np.sign(ends) * np.abs(ends) ** (power + 1))[0] / ((power + 1) * step_size)
+    return float((integral / (largest - smallest)) ** (1 / power))
+
+
 def best_step_at_horizon(steps: int, smallest: float, largest: float) -> float:
     """Minimizes the expected squared error after t steps, numerically; tends to the worst-case step as t grows."""
     bounds = (1.0 / largest, worst_case_step(smallest, largest) * 1.5)
