@@ -29,6 +29,7 @@ from .certification import caps_of, certified, plan_for, with_truncated
 from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
+from .forecast import announced
 from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .small_samples import out_of_reach
@@ -109,6 +110,12 @@ def carry_out(
 def _all_stages(order: Order, place: RunDirectory) -> Results:
     """The run itself, in a directory that is open."""
     experiment, recipe, directory = order.experiment, order.experiment.recipe, place.path
+
+    # Say how long all of it will take, unless a part is done already.
+    if not order.pretrained and not place.file("learn", SUFFIX).exists():
+        sentence = announced(experiment, recipe.learned[order.how], order.seed)
+        if sentence is not None:
+            place.console.print(sentence)
 
     # Learn, from training problems: an algorithm, and the best parameters of some baselines.
     learned, facts = (
