@@ -112,7 +112,9 @@ def caller(solver, path):
         leaves = [np.require(leaf, form.dtype, "C") for leaf, form in
                   zip(jax.tree.leaves(problem), solver.problem.forms, strict=True)]  # fmt: skip
         given = [pointer(leaf) if leaf.shape else ctypes.c_double(leaf.item()) for leaf in leaves]
-        starts = [None] * len(forms) if start is None else [np.require(leaf, float, "C") for leaf in jax.tree.leaves(start)]
+        starts = (
+            [None] * len(forms) if start is None else [np.require(leaf, float, "C") for leaf in jax.tree.leaves(start)]
+        )
         assert function(*given, *map(pointer, starts), ctypes.byref(found)) == found.outcome
         return found, np.concatenate([np.ctypeslib.as_array(getattr(found, f"x{n}")) for n in range(len(forms))])
 

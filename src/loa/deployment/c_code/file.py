@@ -101,7 +101,10 @@ class _Interface:
         )
 
     def signature(self) -> str:
-        given = [f"{'const ' if form.shape else ''}{c_type(form.dtype)} {name}{_extent(form)}" for name, form in self.problem.items()]
+        given = [
+            f"{'const ' if form.shape else ''}{c_type(form.dtype)} {name}{_extent(form)}"
+            for name, form in self.problem.items()
+        ]
         starts = [f"const {c_type(form.dtype)} *{name}" for name, form in self.start.items()]
         return f"{self.name}({', '.join([*given, *starts, f'{self.name}_solution *solution'])})"
 
@@ -136,7 +139,9 @@ def function_text(writer: Writer, signature: str, first: list[str]) -> str:
     body = "\n".join([*(f"  {line}" for line in first), *writer.lines])
     memory = "".join(f"static {kind} {name}[{size}];\n" for name, kind, size in writer.memory)
     tables = "".join(_table(name, numbers) for name, numbers in writer.tables)
-    includes = "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+    includes = (
+        "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+    )
     return f"{includes}\n{functions_used(body)}\n{tables}\n{memory}\nint {signature} {{\n{body}\n}}\n"
 
 

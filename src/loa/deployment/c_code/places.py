@@ -123,9 +123,7 @@ def _iota(node: Node, output: Value, indices: list[str], read: Any) -> str:
 def _concatenated(node: Node, output: Value, indices: list[str], read: Any) -> str:
     axis, found, before = int(node.params["dimension"]), "", 0
     for number, part in enumerate(node.inputs):
-        place = [
-            ("0" if part.shape[n] == 1 else plus(i, -before)) if n == axis else i for n, i in enumerate(indices)
-        ]
+        place = [("0" if part.shape[n] == 1 else plus(i, -before)) if n == axis else i for n, i in enumerate(indices)]
         before += part.shape[axis]
         entry = read(part, place)
         found += entry if number == len(node.inputs) - 1 else f"{indices[axis]} < {before} ? {entry} : "

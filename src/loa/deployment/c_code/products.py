@@ -78,15 +78,23 @@ def dot_general(writer: Writer, node: Node) -> None:
     (left_sum, right_sum), (left_batch, right_batch) = node.params["dimension_numbers"]
     summed = [writer.fresh("k") if left.shape[axis] > 1 else "0" for axis in left_sum]
     batch = [writer.fresh("i") if left.shape[axis] > 1 else "0" for axis in left_batch]
-    a = _Factor(writer, left, {*left_sum, *left_batch}, dict(zip([*left_sum, *left_batch], [*summed, *batch], strict=True)))
-    b = _Factor(writer, right, {*right_sum, *right_batch}, dict(zip([*right_sum, *right_batch], [*summed, *batch], strict=True)))
+    a = _Factor(
+        writer, left, {*left_sum, *left_batch}, dict(zip([*left_sum, *left_batch], [*summed, *batch], strict=True))
+    )
+    b = _Factor(
+        writer, right, {*right_sum, *right_batch}, dict(zip([*right_sum, *right_batch], [*summed, *batch], strict=True))
+    )
     sums = list(zip(summed, (left.shape[axis] for axis in left_sum), strict=True))
     batches = list(zip(batch, (left.shape[axis] for axis in left_batch), strict=True))
     name = writer.declare(output, as_variable=";")
     places = [*batch, *(i for i, _ in a.free), *(i for i, _ in b.free)]
     target = name if output.size == 1 else f"{name}[{flat(places, output.shape)}]"
     inner, other = (b, a) if any(i != "0" for i, _ in b.free) else (a, b)
-    if any(i != "0" for i, _ in sums) and any(i != "0" for i, _ in inner.free) and inner.in_a_row([*left_batch, *left_sum] if inner is a else [*right_batch, *right_sum]):
+    if (
+        any(i != "0" for i, _ in sums)
+        and any(i != "0" for i, _ in inner.free)
+        and inner.in_a_row([*left_batch, *left_sum] if inner is a else [*right_batch, *right_sum])
+    ):
         writer.line(f"memset({name}, 0, {output.size} * sizeof({c_type(output.dtype)}));")
         axes = [*batches, *other.free, *sums, *inner.free]
         writer.nested(axes, f"{target} += {other.entry()} * {inner.entry()};")
@@ -100,7 +108,11 @@ class _Factor:
 
     def __init__(self, writer: Writer, value: Value, bound: set[int], known: dict[int, str]):
         self.writer, self.value = writer, value
-        own = {axis: writer.fresh("i") if value.shape[axis] > 1 else "0" for axis in range(len(value.shape)) if axis not in bound}
+        own = {
+            axis: writer.fresh("i") if value.shape[axis] > 1 else "0"
+            for axis in range(len(value.shape))
+            if axis not in bound
+        }
         self.indices = {**known, **own}
         self.free = [(own[axis], value.shape[axis]) for axis in sorted(own)]
         self._last = max((axis for axis, i in own.items() if i != "0"), default=None)

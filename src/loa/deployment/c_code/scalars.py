@@ -135,7 +135,9 @@ def _extreme(word: str) -> Callable[..., str]:
         (a, _), (b, _) = inputs
         if _kind(dtype) == "b":
             return f"({a} {'|' if word == 'larger' else '&'} {b})"
-        return f"{word}{_small(dtype)}({a}, {b})" if _kind(dtype) == "f" else f"(({c_type(dtype)})whole_{word}({a}, {b}))"
+        return (
+            f"{word}{_small(dtype)}({a}, {b})" if _kind(dtype) == "f" else f"(({c_type(dtype)})whole_{word}({a}, {b}))"
+        )
 
     return rule
 
@@ -143,7 +145,9 @@ def _extreme(word: str) -> Callable[..., str]:
 def _whole_power(params: Any, dtype: Any, inputs: Any) -> str:
     ((a, _),) = inputs
     exponent = int(params["y"])
-    found = f"squared{_small(dtype)}({a})" if abs(exponent) == 2 else f"whole_power{_small(dtype)}({a}, {abs(exponent)})"
+    found = (
+        f"squared{_small(dtype)}({a})" if abs(exponent) == 2 else f"whole_power{_small(dtype)}({a}, {abs(exponent)})"
+    )
     found = found if _kind(dtype) == "f" else f"(({c_type(dtype)}){found})"
     return f"(1 / {found})" if exponent < 0 else found
 
