@@ -1,5 +1,6 @@
 """What a run has deployed solves new problems: `loa solve`."""
 
+import json
 import dataclasses
 
 import jax
@@ -128,3 +129,47 @@ def test_a_tuple_may_be_saved_by_position(tmp_path):
     found = read_instances(tmp_path / "instances.npz", (first[0], second[0]))
     np.testing.assert_array_equal(found[0], first)
     np.testing.assert_array_equal(found[1], second)
+
+
+ROWS = {"curvature": np.array([[1.0, 2.0], [3.0, 4.0], [5.0, np.nan]]), "shift": np.array([7.0, 8.0, 9.0])}
+
+
+def rows_in(path):
+    """The same three problems in every kind of file that `loa solve` reads."""
+    each = [{name: np.nan_to_num(column[n], nan=0.5).tolist() for name, column in ROWS.items()} for n in range(3)]
+    if path.suffix == ".json":
+        path.write_text(json.dumps(each))
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in each))
+    elif path.suffix == ".csv":
+        path.write_text("curvature_0,curvature_1,shift\n1,2,7\n3,4,8\n5,0.5,9\n")
+    elif path.suffix == ".parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist(each), path)
+    else:
+        path.mkdir()
+        for n, row in enumerate(each):
+            np.savez(path / f"problem-{n}.npz", **row)
+    return path
+
+
+@pytest.mark.parametrize("name", ["rows.json", "rows.jsonl", "rows.csv", "rows.parquet", "folder"])
+def test_problems_come_from_files_of_all_kinds(name, tmp_path):
+    found = read_instances(rows_in(tmp_path / name), {"curvature": np.zeros(2), "shift": np.zeros(())})
+    np.testing.assert_array_equal(found["curvature"], np.nan_to_num(ROWS["curvature"], nan=0.5))
+    np.testing.assert_array_equal(found["shift"], ROWS["shift"])
+
+
+def test_no_problem_is_left_out(tmp_path):
+    (tmp_path / "states.csv").write_text("position,velocity\n1,2\n3,\n5,6\n")
+    found = read_instances(tmp_path / "states.csv", np.zeros(2))
+    np.testing.assert_array_equal(found, [[1.0, 2.0], [3.0, np.nan], [5.0, 6.0]])
+    (tmp_path / "lines.jsonl").write_text('{"a": [1, 2]}\n{"a": [1]}\n')
+    with pytest.raises(ValueError, match="the problems must all have the same shapes"):
+        read_instances(tmp_path / "lines.jsonl", {"a": np.zeros(2)})
+    (tmp_path / "other.jsonl").write_text('{"a": 1}\n{"b": 1}\n')
+    with pytest.raises(ValueError, match="line 2 has b, but the first problem a"):
+        read_instances(tmp_path / "other.jsonl", {"a": np.zeros(())})
+    (tmp_path / "broken.jsonl").write_text('{"a": 1}\n{"a"\n')
+    with pytest.raises(ValueError, match="line 2 is no problem: it is not JSON"):
+        read_instances(tmp_path / "broken.jsonl", {"a": np.zeros(())})

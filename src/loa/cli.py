@@ -126,7 +126,7 @@ def _run(order: Order, directory: Path, console: Console, wishes: dict[str, Any]
 @app.command()
 def solve(
     directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")],
-    instances: Annotated[Path, typer.Option(help="Problems: arrays with a leading axis, in an .npz or .npy file.")],
+    instances: Annotated[Path, typer.Option(help="Problems: .npz, .npy, .csv, .parquet, .json, .jsonl, or a folder.")],
     out: Annotated[Path | None, typer.Option(help="File for the solutions: .npz, .parquet or .jsonl.")] = None,
     file: Annotated[Path | None, typer.Option(help="The file with the problem class, if it was moved.")] = None,
     traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,

@@ -57,10 +57,14 @@ def from_files(
     >>> found.names[0], found.names[-1]
     ('problem-0.npz', 'problem-11.npz')
     """
-    paths, one_each = _paths(files)
-    wanted = None if columns is None else list(columns)
-    named = (pair for path in paths for pair in _instances_in(path, one_each, wanted))
+    named = named_instances(files, None if columns is None else list(columns))
     return collected(named, time=time, order=order, repeats=repeats, pad=pad)
+
+
+def named_instances(files: Any, columns: list[str] | None = None) -> Named:
+    """All instances in files, each with its name, in their order; what cannot be read comes as the error it raises."""
+    paths, one_each = _paths(files)
+    return (pair for path in paths for pair in _instances_in(path, one_each, columns))
 
 
 def _paths(files: Any) -> tuple[list[Path], bool]:

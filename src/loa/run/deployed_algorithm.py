@@ -79,7 +79,7 @@ class Deployed:
         """Solve the problems in a file and write their solutions to another one.
 
         Arguments:
-            instances: an `.npz` or `.npy` file, as `loa.deployment.instance_files` describes it.
+            instances: a file or folder, as `loa.deployment.instance_files` describes it.
             out: an `.npz`, `.parquet` or `.jsonl` file; rows of the latter two are written part by part.
             seed: for random starts and algorithms.
 

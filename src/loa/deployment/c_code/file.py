@@ -59,7 +59,8 @@ def write_c(path: Path | str, program: Program, facts: dict[str, Any], certifica
         raise ValueError(f"a file of C may hold {MOST_NUMBERS} constants, and this program has {count}: too large.")
     about = _about(path.stem, facts, certificates)
     declarations = interface.declarations()
-    text = about + declarations + "\n" + _code(interface, writer, block.results)
+    interface.last_lines(writer, block.results)
+    text = about + declarations + "\n" + function_text(writer, interface.signature(), interface.first_lines())
     write_whole(path.with_suffix(".h"), lambda temporary: temporary.write_text(about + declarations))
     write_whole(path, lambda temporary: temporary.write_text(text))
 
@@ -127,15 +128,21 @@ class _Interface:
         writer.line("return solution->outcome;")
 
 
-def _code(interface: _Interface, writer: Writer, results: list[Value]) -> str:
-    interface.last_lines(writer, results)
-    body = "\n".join(writer.lines)
+def function_text(writer: Writer, signature: str, first: list[str]) -> str:
+    """A function of C with all that it needs.
+
+    Arguments:
+        writer: its statements, constants and memory.
+        signature: its name and arguments.
+        first: lines that come before the statements.
+    """
+    body = "\n".join([*(f"  {line}" for line in first), *writer.lines])
     memory = "".join(f"static {kind} {name}[{size}];\n" for name, kind, size in writer.memory)
     tables = "".join(_table(name, numbers) for name, numbers in writer.tables)
-    first = "".join(f"  {line}\n" for line in interface.first_lines())
-    includes = "#include <math.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
-    head = f"int {interface.signature()} {{\n{first}"
-    return f"{includes}{functions_used(body)}\n{tables}\n{memory}\n{head}{body}\n}}\n"
+    includes = (
+        "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+    )
+    return f"{includes}\n{functions_used(body)}\n{tables}\n{memory}\nint {signature} {{\n{body}\n}}\n"
 
 
 def _table(name: str, numbers: np.ndarray) -> str:

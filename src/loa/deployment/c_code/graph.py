@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Value:
     """An array that a program computes, reads or knows.
 
@@ -28,7 +28,7 @@ class Value:
         return math.prod(self.shape)
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Node:
     """An operation: a primitive of JAX, or a loop or choice with blocks of its own.
 
@@ -45,7 +45,7 @@ class Node:
     """The numbers of the outputs of a loop or choice that somebody needs; `prune` fills it."""
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Block:
     """A sequence of operations: the whole program, the body of a loop, or a branch of a choice."""
 
