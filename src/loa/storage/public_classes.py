@@ -18,7 +18,7 @@ RENAMED: dict[str, str] = {}
 ADDED: dict[str, dict[str, Any]] = {
     "ADMM": {"sweeps": 1},
     "LearnedSplitting": {"sweeps": 1},
-    "SemismoothNewton": {"separable": False},
+    "SemismoothNewton": {"separable": False, "log_step": 0.0},
 }
 """For public classes, fields that were added later, with the value to use for files without them."""
 
