@@ -182,6 +182,12 @@ def test_a_field_that_was_added_has_the_value_that_files_without_it_mean(path, m
     assert loa.load(path) == loa.LBFGS(memory=4, flatness=0.5)
 
 
+def test_a_parameter_that_was_added_is_an_array(path, monkeypatch):
+    write(path, DESCENT | {"fields": {}}, {})
+    monkeypatch.setitem(public_classes.ADDED, "GradientDescent", {"step_size": 0.5})
+    assert eqx.tree_equal(loa.load(path), loa.GradientDescent(0.5))
+
+
 def test_the_tables_of_changes_name_what_exists():
     assert set(public_classes.RENAMED.values()) <= set(PUBLIC)
     assert not set(public_classes.RENAMED) & set(PUBLIC)

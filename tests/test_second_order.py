@@ -148,8 +148,13 @@ def test_a_known_constant_is_used_for_its_own_problem_only():
 
 @pytest.mark.parametrize(
     "algorithm",
-    [loa.ADMM(-1.0), loa.SemismoothNewton(), loa.SemismoothNewton(frozen=True)],
-    ids=["ADMM", "semismooth Newton", "frozen"],
+    [
+        loa.ADMM(-1.0),
+        loa.SemismoothNewton(),
+        loa.SemismoothNewton(frozen=True),
+        loa.SemismoothNewton(frozen=True, log_step=3.0),
+    ],
+    ids=["ADMM", "semismooth Newton", "frozen", "long steps"],
 )
 def test_solutions_agree_with_scipy(algorithm):
     problems = Boxes().draw(KEY, 8)
@@ -157,6 +162,38 @@ def test_solutions_agree_with_scipy(algorithm):
     ends = loa.trajectories(algorithm, Boxes(), problems, horizon=150, key=KEY).iterates[:, 0, -1]
     for matrix, target, end in zip(*problems, ends, strict=True):
         np.testing.assert_allclose(end, scipy.optimize.nnls(np.asarray(matrix), np.asarray(target))[0], atol=1e-8)
+
+
+class ElasticNets(loa.ProblemClass):
+    """Least squares with correlated columns, a small ridge, and the 1-norm."""
+
+    constraint = loa.sets.L1Norm(0.1)
+
+    def sample(self, key):
+        left, right, noise = jax.random.split(key, 3)
+        matrix = jax.random.normal(left, (30, 3)) @ jax.random.normal(right, (3, 12))
+        matrix = matrix + 0.5 * jax.random.normal(noise, (30, 12))
+        return matrix, matrix[:, :4].sum(axis=1)
+
+    def smooth(self, x, problem):
+        return 0.5 * jnp.mean((problem[0] @ x - problem[1]) ** 2) + 0.005 * jnp.sum(x**2)
+
+    def start(self, problem, key):
+        return jnp.zeros(12)
+
+
+def test_with_long_steps_semismooth_newton_finds_active_constraints_sooner():
+    """Whatever β is, a zero of F is a solution, and for a large one the method is that of primal-dual active sets."""
+    problems, criterion = ElasticNets().draw(KEY, 20), loa.prox_residual_below(1e-8)
+    options = dict(log_damping=-14.0, frozen=True, separable=True)
+    short, long = (
+        times_of(
+            loa.SemismoothNewton(log_step=step, log_progress=progress, **options), ElasticNets(), problems, criterion
+        )
+        for step, progress in ((0.0, 0.0), (6.0, 5.0))
+    )
+    assert (long.outcome == "solved").all()
+    assert 2 * long["stopping_time"].mean() < short["stopping_time"].mean()
 
 
 def test_semismooth_newton_takes_few_steps_where_the_projection_couples_coordinates():

@@ -29,22 +29,25 @@ class NewtonPoint(NamedTuple):
 class SemismoothNewton(Algorithm):
     r"""A semismooth Newton method for a loss f + g, safeguarded by proximal gradient steps.
 
-    It solves \(F(x) = x - \mathrm{prox}_{\beta g}(x - \beta \nabla f(x)) = 0\), where β = 1/L, by
+    It solves \(F_\beta(x) = x - \mathrm{prox}_{\beta g}(x - \beta \nabla f(x)) = 0\), where \(\beta = e^s / L\), by
 
-    \[ \big(I - P (I - \beta H) + \mu I\big)\, d = -F(x^{(t)}), \]
+    \[ \big(I - P (I - \beta H) + \mu I\big)\, d = -F_\beta(x^{(t)}), \]
 
     where P is the true derivative of the proximal mapping, and H is the Hessian of the smooth part, taken at
-    \(x^{(t)}\) or, for a class whose gradient is affine or with `frozen`, once at the start. If a Newton step has
-    reduced \(\|F\|\) by less than the factor `progress`, it is taken back, and a proximal gradient step is made in its
-    place. The damping μ grows then, and shrinks when a step succeeds, by factors of ten and of `shrink`.
+    \(x^{(t)}\) or, for a class whose gradient is affine or with `frozen`, once at the start. The zeros are
+    the same for every β; a large one finds the active constraints sooner where f is strongly convex. If after a Newton
+    step \(\|F_{1/L}\|\) is more than `progress` times what it was at the last point that was kept, the step is taken
+    back, and a proximal gradient step of size 1/L is made in its place. The damping μ grows then by a factor of ten,
+    and shrinks by the factor `shrink` when a step succeeds.
 
-    A step takes one gradient, one proximal mapping and, unless it is frozen, a Hessian; it solves d linear equations.
+    A step takes one gradient, two proximal mappings and, unless it is frozen, a Hessian; it solves d linear equations.
     If the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves most of the other work.
 
     Arguments:
         log_damping: the logarithm of the first μ.
         log_shrink: the logarithm of the factor by which μ shrinks.
-        log_progress: the logarithm of the factor by which the residual must shrink.
+        log_progress: the logarithm of `progress`: 0 or less allows no increase, a large value allows any.
+        log_step: s, the logarithm of β relative to 1/L.
         frozen: whether the Hessian at the start is used throughout.
         separable: whether the proximal mapping acts on each coordinate alone, as that of a box or of the 1-norm does.
 
@@ -56,6 +59,7 @@ class SemismoothNewton(Algorithm):
     log_damping: Float[Array, ""] = eqx.field(converter=parameter("log_damping"), default=-9.0)
     log_shrink: Float[Array, ""] = eqx.field(converter=parameter("log_shrink"), default=-1.0)
     log_progress: Float[Array, ""] = eqx.field(converter=parameter("log_progress"), default=0.0)
+    log_step: Float[Array, ""] = eqx.field(converter=parameter("log_step"), default=0.0)
     frozen: bool = eqx.field(static=True, default=False)
     separable: bool = eqx.field(static=True, default=False)
 
@@ -64,20 +68,20 @@ class SemismoothNewton(Algorithm):
         return NewtonPoint(x0, hessian, jnp.full((), jnp.inf, x0.dtype), x0, self.log_damping.astype(x0.dtype))
 
     def step(self, oracle: Oracle, state: NewtonPoint, key: Key[Array, ""]) -> NewtonPoint:
-        x, beta = state.x, 1.0 / oracle.smoothness()
-        forward = (x - beta * oracle.gradient(x)).ravel()
-        moved, sloped = self._prox(oracle, forward, beta)
-        residual = x.ravel() - moved
-        length = norm(residual)
+        x, small, gradient = state.x.ravel(), 1.0 / oracle.smoothness(), oracle.gradient(state.x).ravel()
+        safe = oracle.prox(x - small * gradient, small)
+        length = norm(x - safe)
         better = length < jnp.exp(self.log_progress) * state.reached
         log_damping = jnp.where(better, state.log_damping + self.log_shrink, state.log_damping + jnp.log(10.0))
         log_damping = jnp.clip(log_damping, -23.0, 3.0)
+        beta = jnp.exp(self.log_step).astype(x.dtype) * small
+        moved, sloped = self._prox(oracle, x - beta * gradient, beta)
         hessian = self._hessian(oracle, state)
         identity = jnp.eye(x.size, dtype=x.dtype)
         matrix = (1.0 + jnp.exp(log_damping)) * identity - sloped(identity - beta * hessian)
-        newton = x - jnp.linalg.solve(matrix, residual).reshape(x.shape)
+        newton = x - jnp.linalg.solve(matrix, x - moved)
         ahead = jnp.where(better & jnp.all(jnp.isfinite(newton)), newton, state.back)
-        back = jnp.where(better, moved.reshape(x.shape), state.back)
+        back = jnp.where(better, safe, state.back)
         reached = jnp.where(better, length, state.reached)
         return NewtonPoint(ahead, hessian, reached, back, log_damping)
 

@@ -183,7 +183,12 @@ def _proximal(lesson: Lesson) -> list[Family]:
 
 
 ANDERSON = {"log_step": (0.0, 0.65), "log_progress": (0.0, 2.5), "log_regularization": (-25.0, -5.0)}
-SEMISMOOTH = {"log_damping": (-14.0, 1.0), "log_shrink": (-3.0, 0.0), "log_progress": (-0.7, 0.7)}
+SEMISMOOTH = {
+    "log_damping": (-14.0, 1.0),
+    "log_shrink": (-3.0, 0.0),
+    "log_progress": (-0.7, 5.0),
+    "log_step": (0.0, 6.0),
+}
 
 
 def _splitting(sample: Sample) -> Family:

@@ -149,9 +149,17 @@ class _Reader:
                 raise Malformed(f"the field {name} of {kind.__name__} is missing")
         module = object.__new__(kind)
         for name, static in declared.items():
-            value = self.node(fields[name], depth + 1, static) if name in fields else added[name]
+            value = (
+                self.node(fields[name], depth + 1, static) if name in fields else _converted(kind, name, added[name])
+            )
             object.__setattr__(module, name, value)
         return module
+
+
+def _converted(kind: type[eqx.Module], name: str, value: Any) -> Any:
+    """A value as the field of a class would hold it: an array in the place of a parameter."""
+    field = next(each for each in dataclasses.fields(kind) if each.name == name)
+    return field.metadata.get("converter", lambda given: given)(value)
 
 
 def _public(name: str) -> type[eqx.Module]:

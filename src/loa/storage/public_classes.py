@@ -19,7 +19,7 @@ ADDED: dict[str, dict[str, Any]] = {
     "ADMM": {"sweeps": 1},
     "Factored": {"given": False},
     "LearnedSplitting": {"sweeps": 1},
-    "SemismoothNewton": {"separable": False},
+    "SemismoothNewton": {"separable": False, "log_step": 0.0},
     "LearnedImages": {"largest": True},
     "CompactImages": {"largest": True},
     "LearnedStochasticTraining": {"as_printed": False},
