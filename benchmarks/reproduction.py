@@ -172,9 +172,10 @@ def missing(name: str) -> str:
     """What the authors report, where we have no run yet."""
     presentation = loa.experiments.get(name).presentation
     times, factors = (presentation.published[each] for each in ("stopping_time", "contraction_factor"))
+    times_text = f"mean τ {times['mean']:g}, median {times['median']:g}, bound {times['bound']:g}"
+    factors_text = f"mean contraction {factors['mean']:g}, bound {factors['bound']:g}"
     return (
-        f"## {presentation.title}\n\n`{name}`, {REPRODUCTIONS[name].where}. Published: mean τ {times['mean']:g}, median "
-        f"{times['median']:g}, bound {times['bound']:g}; mean contraction {factors['mean']:g}, bound {factors['bound']:g}. "
+        f"## {presentation.title}\n\n`{name}`, {REPRODUCTIONS[name].where}. Published: {times_text}; {factors_text}. "
         f"Not run for this page yet: `python benchmarks/reproduction.py {name}` adds it."
     )
 
