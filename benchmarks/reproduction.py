@@ -97,7 +97,7 @@ def main() -> None:
     for name in names:
         for variant, experiment in variants(name):
             run(name, variant, experiment)
-    parts = [section(name) for name in REPRODUCTIONS if (PLACE / name / "text.json").exists()]
+    parts = [section(name) if (PLACE / name / "text.json").exists() else missing(name) for name in REPRODUCTIONS]
     (DOCS / "reproduction.md").write_text("\n\n".join([HEAD, *parts]) + "\n", encoding="utf-8")
 
 
@@ -166,6 +166,18 @@ def section(name: str) -> str:
         f"![Gap, contraction factor and stopping time](reproduction/{name}/{shown}.png)",
         *(["", f"What was done differently: {ours.differs}"] if ours.differs else []),
     ])  # fmt: skip
+
+
+def missing(name: str) -> str:
+    """What the authors report, where we have no run yet."""
+    presentation = loa.experiments.get(name).presentation
+    times, factors = (presentation.published[each] for each in ("stopping_time", "contraction_factor"))
+    times_text = f"mean τ {times['mean']:g}, median {times['median']:g}, bound {times['bound']:g}"
+    factors_text = f"mean contraction {factors['mean']:g}, bound {factors['bound']:g}"
+    return (
+        f"## {presentation.title}\n\n`{name}`, {REPRODUCTIONS[name].where}. Published: {times_text}; {factors_text}. "
+        f"Not run for this page yet: `python benchmarks/reproduction.py {name}` adds it."
+    )
 
 
 def read(path: Path) -> RunSummary:

@@ -61,8 +61,8 @@ def test_a_run_writes_its_files_and_nothing_else(finished):
     directory, output = finished
     assert sorted(path.name for path in directory.iterdir()) == [
         ".loa-run.json", f"algorithm{SUFFIX}", "certificates.json", "distribution.png", "figure.pdf", "figure.png",
-        "functionals.png", "ledger.jsonl", "pairs.png", "performance.nc", "plan.json", f"prior{SUFFIX}", "profile.png",
-        "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
+        "functionals.png", "ledger.jsonl", "pairs.png", "performance.nc", "plan.json", f"posterior{SUFFIX}",
+        f"prior{SUFFIX}", "profile.png", "report.html", "summary.json", "trajectories.pdf", "trajectories.png",
     ]  # fmt: skip
     assert "FAILS" not in output
 

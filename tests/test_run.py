@@ -126,6 +126,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
     _, directory = finished
     assert {path.name for path in directory.iterdir()} == {
         "plan.json", "summary.json", "certificates.json", "performance.nc", f"algorithm{SUFFIX}", f"prior{SUFFIX}",
+        f"posterior{SUFFIX}",
         "report.html", "figure.png", "figure.pdf", "distribution.png", "profile.png", "pairs.png", "functionals.png",
         ".loa-run.json",
         "ledger.jsonl",
