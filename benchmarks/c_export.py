@@ -29,7 +29,11 @@ PROBLEMS, REPEATS, TOLERANCE = 500, 5, 2.8e-5
 LOOP = """
 #include <string.h>
 #include <time.h>
-static double seconds_now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec + 1e-9 * t.tv_nsec;
+}
 void timed(const double *states, int count, double *seconds, double *points, int *steps) {
   for (int n = 0; n < count; ++n) {
     const double *state = states + n * %(state)d;

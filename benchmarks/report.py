@@ -83,11 +83,11 @@ for the deployed algorithm on 1000 held-out problems) take {certificates[first_s
 
 ## One problem in C
 
-The control problems of `examples/mpc.py` (45 unknowns, bounded forces) by the file that `solver.export_c` writes, by the
-`loa.Solver` that it comes from, and by the code that OSQP generates, one cold start after the other
-({c_export[problems]} states; compiled with -O3; the shortest of five rounds for each state; a machine shared with other
-work). loa stops at a prox residual of 2.8e-5; OSQP stops at its own criterion with `eps_abs` = 1e-5, which its generated
-code cannot exchange for another one, and the last column has the largest prox residual of all solutions.
+The control problems of `examples/mpc.py` (45 unknowns, bounded forces) were solved by the file that `solver.export_c`
+writes, by the `loa.Solver` that it comes from, and by the code that OSQP generates: {c_export[problems]} states, each
+from a cold start, compiled with -O3, the shortest of five rounds for each state, on a machine shared with other work.
+loa stops at a prox residual of 2.8e-5. OSQP has a criterion of its own, here with `eps_abs` = 1e-5 and its other
+settings unchanged. It is the stricter one, as the largest residual of the solutions shows in the last column.
 
 | | steps | in C, median | 99% | `loa.Solver`, median | largest difference | worst residual |
 |---|---:|---:|---:|---:|---:|---:|

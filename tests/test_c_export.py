@@ -143,7 +143,8 @@ def test_100_problems_are_solved_as_by_jax(name, tmp_path):
     nothing = jax.tree.map(lambda leaf: leaf * np.nan if leaf.dtype.kind == "f" else leaf, problem)
     assert OUTCOMES[solve(nothing)[0].outcome] == solver(nothing).outcome == "diverged"
     text = (tmp_path / f"{name}.c").read_text()
-    assert "malloc" not in text and "With 95% confidence" in text
+    assert "malloc" not in text
+    assert "With 95% confidence" in text
     assert f"int {name}(" in (tmp_path / f"{name}.h").read_text()
 
 
@@ -161,12 +162,12 @@ def scanned(x, a):
 
 
 OPERATIONS = {
-    "arithmetic": (lambda x, y: (x * y - x / y, x**3, x**-2, jnp.abs(x), jnp.sign(x), jnp.floor(x), -x, x % y), X, Y),
+    "arithmetic": (lambda x, y: (x * y - x / y, x**3, x**-2, jnp.abs(x), jnp.sign(x), jnp.round(x), -x, x % y), X, Y),
     "functions": (lambda x: (jnp.exp(x), jnp.log1p(x * x), jnp.tanh(x), jax.nn.sigmoid(x), jax.lax.rsqrt(x * x)), X),
     "choices": (lambda x, y: (jnp.where(x > y, x, 0.0), jnp.maximum(x, y), jnp.clip(x, -1, 0.5), x[2] < y[2]), X, Y),
-    "moves": (lambda x, a: (a.T, a[1:6:2, ::-1], x[:, None] + a, jnp.roll(x, 2), jnp.pad(x, 1), a.reshape(49)[3:9]), X, A),
-    "pieces": (lambda x, y: (jnp.concatenate([x, y]), jnp.stack([x, y], 1), jnp.split(x, [2, 5]), jnp.outer(x, y)), X, Y),
-    "places": (lambda x, a, k: (x[k], a[k[0]], a[:, k[1]], x.at[k].add(1.0), a.at[k[3]].set(x), x.at[k].set(2.0)), X, A, K),
+    "moves": (lambda x, a: (a.T, a[1:6:2, ::-1], x[:, None] + a, jnp.roll(x, 2), jnp.pad(x, 1), a.ravel()[3:9]), X, A),
+    "pieces": (lambda x, y: (jnp.append(x, y), jnp.stack([x, y], 1), jnp.split(x, [2, 5]), jnp.outer(x, y)), X, Y),
+    "places": (lambda x, a, k: (x[k], a[k[0]], a[:, k[1]], x.at[k].add(1), a.at[k[3]].set(x), x.at[k].set(2)), X, A, K),
     "sums": (lambda a: (a.sum(), a.sum(0), a.max(1), a.min(), jnp.prod(a, 1), jnp.any(a > 2), jnp.all(a < 9, 0)), A),
     "order": (lambda x, a: (jnp.sort(x), jnp.argsort(x), jnp.argmax(a, 1), jnp.argmin(x), jnp.cumsum(x)), X, A),
     "products": (lambda x, a: (a @ x, x @ a, a @ a, x @ x, jnp.einsum("ij,kj->ki", a, a), a.T @ SPD, SPD @ x), X, A),
@@ -220,10 +221,10 @@ def test_what_cannot_be_translated_is_named(tmp_path):
             return state
 
     solver = box(Random())
-    with pytest.raises(ValueError, match="no translation to C for .*random numbers.*, which Random on Control needs"):
+    with pytest.raises(ValueError, match=r"no translation to C for .*random numbers.*, which Random on Control needs"):
         solver.export_c(tmp_path / "random.c")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="path must be the name of a function followed by .c"):
+    with pytest.raises(ValueError, match=r"path must be the name of a function followed by \.c"):
         solver.export_c(tmp_path / "my controller.c")
     with pytest.raises(Unsupported, match="fft"):
         written(traced(jax.make_jaxpr(jnp.fft.fft)(X)), ["x"])

@@ -1,7 +1,7 @@
 """What a run has deployed solves new problems: `loa solve`."""
 
-import json
 import dataclasses
+import json
 
 import jax
 import numpy as np

@@ -148,8 +148,8 @@ class Solver:
         """Write the program with its weights as a self-contained file of C that allocates nothing, and its header.
 
         It is meant for small dense problems, up to a few hundred unknowns, where neither Python nor JAX is available.
-        The file `controller.c` has the function `controller`; the page docs/at-work.md shows how to call it. Its results
-        are those of the solver up to rounding. Deadlines, the fallback and random algorithms are not part of it.
+        The file `controller.c` has the function `controller`; the page docs/at-work.md shows how to call it. Its
+        results are those of the solver up to rounding. It has no deadline, no fallback and no random numbers.
 
         Arguments:
             path: the file, the name of a function followed by .c; existing files (.c and .h) are replaced.

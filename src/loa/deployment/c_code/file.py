@@ -95,8 +95,8 @@ class _Interface:
             f"#ifndef {guard}\n#define {guard}\n#include <stdbool.h>\n#include <stdint.h>\n\n"
             f"enum {{ {', '.join(outcomes)} }};\n\n"
             f"typedef struct {{\n  {lines}\n}} {self.name}_solution;\n\n"
-            "/* Solve a problem and return the outcome. Start from the given point or, if there is none (NULL), from that\n"
-            "   of the problem class. Uses static memory: one call at a time. */\n"
+            "/* Solve a problem and return the outcome. Start from the given point or, if there is none (NULL), from\n"
+            "   that of the problem class. Uses static memory: one call at a time. */\n"
             f"int {self.signature()};\n#endif\n"
         )
 

@@ -10,7 +10,7 @@ static inline int64_t whole_smaller(int64_t a, int64_t b) { return a < b ? a : b
 static inline int64_t whole_sign(int64_t a) { return (a > 0) - (a < 0); }
 static inline int64_t whole_quotient(int64_t a, int64_t b) { return b == 0 ? -1 : b == -1 ? -a : a / b; }
 static inline int64_t whole_remainder(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
-static inline int64_t whole_part(double x) { return x != x ? 0 : x >= 9e18 ? INT64_MAX : x <= -9e18 ? INT64_MIN : (int64_t)x; }
+static inline int64_t whole_part(double x) { return x != x ? 0 : (int64_t)(x > 9e18 ? 9e18 : x < -9e18 ? -9e18 : x); }
 static inline int64_t within(int64_t place, int64_t last) { return place < 0 ? 0 : place > last ? last : place; }
 """
 
@@ -68,7 +68,8 @@ static void decompose(double *a, int32_t *pivots, int32_t *permutation, int m, i
 """,
     "substitute": """\
 /* solve a triangular system in place; r and c are the distances between rows and columns, of a and of x */
-static void substitute(const double *a, int ar, int ac, double *x, int xr, int xc, int n, int columns, bool lower, bool unit) {
+static void substitute(const double *a, int ar, int ac, double *x, int xr, int xc, int n, int columns, bool lower,
+                       bool unit) {
   for (int step = 0; step < n; ++step) {
     int i = lower ? step : n - 1 - step;
     for (int k = lower ? 0 : i + 1; k < (lower ? i : n); ++k)

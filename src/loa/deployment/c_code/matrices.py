@@ -18,7 +18,7 @@ def cholesky(writer: Writer, node: Node) -> None:
 
 
 def lu(writer: Writer, node: Node) -> None:
-    factors, pivots, permutation = node.outputs
+    factors = node.outputs[0]
     if len(factors.shape) != 2:
         raise Unsupported("lu of several matrices")
     for output in node.outputs:

@@ -173,6 +173,11 @@ def _converted(params: Any, dtype: Any, inputs: Any) -> str:
     return f"(({c_type(dtype)}){a})"
 
 
+def _rounded(params: Any, dtype: Any, inputs: Any) -> str:
+    to_even = int(params["rounding_method"]) == 1
+    return f"{'rint' if to_even else 'round'}{_small(dtype)}({inputs[0][0]})"
+
+
 def _clamped(params: Any, dtype: Any, inputs: Any) -> str:
     low, x, high = inputs
     return _extreme("smaller")(params, dtype, [(_extreme("larger")(params, dtype, [x, low]), dtype), high])
@@ -194,7 +199,7 @@ RULES: dict[str, Callable[..., str]] = {
     "nextafter": lambda params, dtype, inputs: f"nextafter{_small(dtype)}({inputs[0][0]}, {inputs[1][0]})",
     "rsqrt": lambda params, dtype, inputs: f"(1 / sqrt{_small(dtype)}({inputs[0][0]}))",
     "logistic": lambda params, dtype, inputs: f"(1 / (1 + exp{_small(dtype)}(-{inputs[0][0]})))",
-    "round": lambda params, dtype, inputs: f"{'rint' if params['rounding_method'] else 'round'}{_small(dtype)}({inputs[0][0]})",
+    "round": _rounded,
     "is_finite": lambda params, dtype, inputs: f"(isfinite({inputs[0][0]}) != 0)",
     "select_n": _chosen,
     "convert_element_type": _converted,

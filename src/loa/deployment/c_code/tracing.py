@@ -10,8 +10,10 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal
 
 from .graph import Block, Node, Value, constant, is_known, prune
 
-CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
-         "custom_vjp_call": "call_jaxpr", "core_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
+CALLS = {
+    "jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr", "core_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr",
+}  # fmt: skip
 SAME = {"stop_gradient", "copy", "copy_p", "optimization_barrier", "reduce_precision"}
 
 QUICKLY: Any = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
@@ -21,7 +23,7 @@ QUICKLY: Any = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive
 def traced(program: ClosedJaxpr) -> Block:
     """The graph of a program, whose arguments are those of the jaxpr."""
     whole, beforehand = Block(), Beforehand()
-    arguments = [whole.argument(var.aval.shape, var.aval.dtype) for var in program.jaxpr.invars]
+    arguments = [whole.argument(form.shape, form.dtype) for form in map(_form, program.jaxpr.invars)]
     whole.results = _Tracer(whole, beforehand).closed(program, arguments)
     beforehand.compute(prune(whole))
     return whole
@@ -39,7 +41,7 @@ class Beforehand:
             return [constant(_part(equation, inputs[0].constant))]
         key = (equation.primitive.name, str(equation.params), tuple(map(_identity, inputs)))
         if key not in self._known:
-            outputs = [Value(tuple(var.aval.shape), var.aval.dtype) for var in equation.outvars]
+            outputs = [Value(tuple(form.shape), form.dtype) for form in map(_form, equation.outvars)]
             self._operations.append((equation, inputs, outputs))
             self._known[key] = outputs
         return self._known[key]
@@ -83,7 +85,7 @@ class _Tracer:
         known = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
 
         def read(atom: Any) -> Value:
-            return constant(np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else known[atom]
+            return constant(np.asarray(atom.val, _form(atom).dtype)) if isinstance(atom, Literal) else known[atom]
 
         for equation in jaxpr.eqns:
             found = self.operation(equation, [read(atom) for atom in equation.invars])
@@ -178,10 +180,15 @@ def _part(equation: JaxprEqn, numbers: np.ndarray) -> np.ndarray:
     """A part of a constant; networks take thousands of these, which XLA would compile for minutes."""
     params = equation.params
     if equation.primitive.name == "squeeze":
-        return numbers.reshape(equation.outvars[0].aval.shape)
+        return numbers.reshape(_form(equation.outvars[0]).shape)
     steps = params["strides"] or [1] * numbers.ndim
     ranges = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
     return numbers[tuple(slice(*each) for each in ranges)]
+
+
+def _form(atom: Any) -> Any:
+    """The shape and type of a variable."""
+    return atom.aval
 
 
 def _changed(body: Jaxpr, consts: int, carried: int) -> list[int]:
