@@ -15,6 +15,7 @@ import scipy.optimize
 
 import loa
 from loa.problems import NonlinearPrograms
+from loa.trajectory.kernels import iterates_after
 
 jax.config.update("jax_enable_x64", True)
 
@@ -133,7 +134,7 @@ def by_slsqp(problem_class, problems, starts):
 def report(problem_class, number, tolerance=1e-6):
     problems = problem_class.draw(jax.random.key(0), number)
     key, criterion = jax.random.key(1), loa.stationary_below(tolerance)
-    begun = loa.kernels.iterates_after(METHODS["CG"], problem_class, problems, steps=0, key=key)
+    begun = iterates_after(METHODS["CG"], problem_class, problems, steps=0, key=key)
     form = problem_class.form(jax.tree.map(lambda leaf: leaf[0], problems))
     starts = [form.vector(jax.tree.map(lambda leaf, n=n: leaf[n], begun.x)) for n in range(number)]
     objectives, iterations = by_slsqp(problem_class, problems, starts)

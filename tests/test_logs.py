@@ -249,6 +249,17 @@ def test_a_class_on_a_log_answers_as_before():
     assert result["stopping_time"].shape == (12, 1)
 
 
+def test_a_log_of_quadratic_programs_is_treated_as_programs():
+    class Logged(loa.problems.QuadraticPrograms):
+        def program(self, problem):
+            return loa.problems.Program(np.eye(2), problem["q"], np.eye(2), np.zeros(2), np.ones(2))
+
+    instances = Instances.of([{"q": np.random.default_rng(k).normal(size=2)} for k in range(20)])
+    found = experiment_for(Logged(), name="logged", instances=instances)
+    assert list(found.baselines) == ["ADMM", "PDHG"]
+    assert repr(found.criterion) == repr(loa.residuals_below(1e-4, 1e-4))
+
+
 # The stream.
 
 

@@ -9,7 +9,8 @@ import scipy.optimize
 
 import loa
 from loa.experiments import nonlinear_families
-from loa.problems import KKTPoint, NonlinearPrograms
+from loa.experiments.from_file import experiment_for
+from loa.problems import KKTPoint, NonlinearPrograms, Program, QuadraticPrograms
 from loa.problems.nonlinear_programs import Augmented, residual
 
 KEY = jax.random.key(1)
@@ -177,6 +178,20 @@ def test_a_default_criterion_asks_for_small_slopes_and_small_violations():
     assert found.tolerance == pytest.approx(2e-5, rel=0.5)
     assert found.gap.feasibility * found.tolerance == pytest.approx(2.5e-6, rel=0.01)
     assert list(nonlinear_families.classical_methods(Circles()))[-1] == "augmented Lagrangian, Newton"
+
+
+def test_a_criterion_of_ones_own_is_used_by_experiments_on_programs():
+    class Programs(QuadraticPrograms):
+        def sample(self, key):
+            return jax.random.normal(key, (2,))
+
+        def program(self, problem):
+            return Program(np.eye(2), problem, np.eye(2), np.zeros(2), np.ones(2))
+
+    for problem_class, own in ((Programs(), loa.residuals_below(1e-5)), (Circles(), loa.stationary_below(1e-5))):
+        found = experiment_for(problem_class, name="own", criterion=own)
+        assert repr(found.criterion) == repr(own)
+        assert repr(experiment_for(problem_class, name="own").criterion) != repr(own)
 
 
 def test_bad_input_gets_one_sentence():

@@ -140,17 +140,14 @@ def experiment_for(
             f"{type(problem_class).__name__}.stochastic_loss has no criterion that fits all: define one in the file, "
             "such as `criterion = loa.loss_below(0.1)`."
         )
-    programs, nonlinear = isinstance(problem_class, QuadraticPrograms), isinstance(problem_class, NonlinearPrograms)
-    residual = gaps.prox_residual if proximal else gaps.gradient_norm
-    residual = program_residual if programs else nonlinear_residual if nonlinear else residual
+    programs, residual = isinstance(problem_class, QuadraticPrograms), _residual(problem_class)
     gap = gaps.loss_gap if problem_class.has("optimal_loss") else residual
     if stochastic:
         known, tuned = {}, {"Adam": families.tuned_adam}
     elif programs:
-        known, tuned, criterion = {"ADMM": ProgramADMM(), "PDHG": PDHG()}, {}, criterion or residuals_below(1e-4, 1e-4)
-    elif nonlinear:
+        known, tuned = {"ADMM": ProgramADMM(), "PDHG": PDHG()}, {}
+    elif isinstance(problem_class, NonlinearPrograms):
         known, tuned = classical_methods(problem_class), {}
-        criterion = criterion or relative_criterion(problem_class, REDUCTION)
     elif proximal:
         known = {"FISTA with restart": FISTA(restart=True), "FISTA": FISTA(restart=False), "ISTA": ProximalGradient()}
         tuned = {}
@@ -160,7 +157,7 @@ def experiment_for(
     task = Task(
         name=name,
         problem_class=problem_class,
-        criterion=_relative_criterion(problem_class, residual, proximal) if criterion is None else criterion,
+        criterion=_default_criterion(problem_class, residual) if criterion is None else criterion,
         horizon=(2000 if stochastic else 500) if horizon is None else int(horizon),
         functionals=(StoppingTime(), ContractionFactor(cap=1.0, gap=gap), OracleCalls(), *functionals),
         baselines=known if baselines is None else baselines,
@@ -178,6 +175,15 @@ def experiment_for(
     )
     notes = () if log is None else notes_on(log)
     return Experiment(task, recipe, Presentation(title=f"{type(problem_class).__name__}, from {name}.py", notes=notes))
+
+
+def _residual(problem_class: ProblemClass) -> gaps.Gap:
+    """The gap that is 0 exactly where the conditions of optimality hold, for each kind of class."""
+    if isinstance(problem_class, QuadraticPrograms):
+        return program_residual
+    if isinstance(problem_class, NonlinearPrograms):
+        return nonlinear_residual
+    return gaps.prox_residual if problem_class.has("prox") else gaps.gradient_norm
 
 
 def _check_given(criterion: Any, horizon: Any, baselines: Any, sizes: Any, learn: Any, functionals: Any) -> None:
@@ -200,8 +206,12 @@ def _check_roles(sizes: Any, known: Iterable[str]) -> None:
         raise ValueError(f"`sizes` may be given for {', '.join(known)}, but not for {others[0]!r}.")
 
 
-def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bool) -> Criterion:
-    """Solved means that the residual is small against what it typically is at the start."""
+def _default_criterion(problem_class: ProblemClass, gap: gaps.Gap) -> Criterion:
+    """Solved means that the residual is small: for programs as in OSQP, else against what it typically is at first."""
+    if isinstance(problem_class, QuadraticPrograms):
+        return residuals_below(1e-4, 1e-4)
+    if isinstance(problem_class, NonlinearPrograms):
+        return relative_criterion(problem_class, REDUCTION)
     key = jax.random.key(0)
 
     def at_start(problem: Any) -> Any:
@@ -215,7 +225,7 @@ def _relative_criterion(problem_class: ProblemClass, gap: gaps.Gap, proximal: bo
             "derived from it: define one in the file, such as `criterion = loa.gradient_norm_below(1e-4)`."
         )
     tolerance = float(f"{REDUCTION * typical:.1e}")
-    return prox_residual_below(tolerance) if proximal else gradient_norm_below(tolerance)
+    return prox_residual_below(tolerance) if problem_class.has("prox") else gradient_norm_below(tolerance)
 
 
 def _check_path(path: Path) -> None:

@@ -36,6 +36,9 @@ GUESSES = (-10.0, -8.0, -6.0, -4.0, -2.0)
 USUAL, WAITS = 0.9, (25, 100)
 """Learned penalties adapt after the number of steps that this share of problems needs, within these limits."""
 
+IMPATIENT = 0.4
+"""Learned penalties adapt if that changes them by more than a factor of 1.5; ADMM without learning waits for 5."""
+
 
 def for_programs(lesson: Lesson, problem_class: QuadraticPrograms) -> list[Family]:
     """ADMM with a penalty that is tuned, and with learned penalties for all rows, with and without a warm start."""
@@ -75,7 +78,7 @@ def _adapting(lesson: Lesson, learned: ProgramADMM, problems: Any) -> ProgramADM
     """
     fixed = _times(lesson, learned, problems)
     interval = int(np.clip(np.quantile(fixed, USUAL), *WAITS))
-    adapting = dataclasses.replace(learned, interval=interval)
+    adapting = dataclasses.replace(learned, interval=interval, log_patience=IMPATIENT)
     return adapting if _times(lesson, adapting, problems).mean() < fixed.mean() else learned
 
 

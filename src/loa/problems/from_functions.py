@@ -130,7 +130,7 @@ def of_log(problem_class: ProblemClass, instances: Any) -> ProblemClass:
 
 
 @cache
-def _on_a_log(problem_class: type[ProblemClass]) -> Any:
+def _on_a_log(problem_class: Any) -> Any:
     """The class derived from another one that is made from an object of it and instances."""
 
     def __init__(self: Any, given: ProblemClass, instances: Any) -> None:
