@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from . import solver_process
-from .external import External
+from .external import External, Referred
 
 SCRIPT = Path(solver_process.__file__)
 
@@ -41,7 +41,7 @@ class Run(NamedTuple):
 class Killable:
     """A process that runs a solver, each run in a child of its own; a context manager."""
 
-    def __init__(self, solver: External):
+    def __init__(self, solver: External | Referred):
         if not hasattr(os, "fork"):
             raise OSError("solvers are measured in processes that are forked, which this system does not have.")
         self.solver = solver
