@@ -15,7 +15,7 @@ import numpy as np
 
 from ..parallel.tasks import as_they_come
 from ..storage.plain_json import decoded, encoded
-from .external import External
+from .external import External, Referred
 from .killable import SOLVED, Killable, Run
 
 CHUNKS = 32
@@ -102,8 +102,9 @@ class Bench:
         if not numbers:
             return
         chunks = np.array_split(np.asarray(numbers), min(CHUNKS, len(numbers)))
+        sent = Referred(self.solver.name, self.solver.reference())
         work = (
-            (number, (self.solver, self.solver.fingerprint, os.getpid(), [self._work(tasks[each]) for each in chunk]))
+            (number, (sent, self.solver.fingerprint, os.getpid(), [self._work(tasks[each]) for each in chunk]))
             for number, chunk in enumerate(chunks)
         )
 
@@ -118,7 +119,7 @@ class Bench:
             for number, runs in as_they_come(self.executor, several_runs, work, described):
                 yield from zip(map(int, chunks[number]), runs, strict=True)
         except BaseException:
-            Killable.end_all(self.solver)  # threads of this process need not wait for the time limit
+            Killable.end_all(sent)  # threads of this process need not wait for the time limit
             raise
 
     def _work(self, task: Task) -> Work:
@@ -169,7 +170,7 @@ def one_run(process: Killable, work: Work) -> Run:
     return process.run(work.instance, work.timeout, work.memory, **work.parameters)
 
 
-def several_runs(solver: External, name: str, sender: int, work: Sequence[Work]) -> list[Run]:
+def several_runs(solver: Referred, name: str, sender: int, work: Sequence[Work]) -> list[Run]:
     """One run after the other, on a worker. A worker that is a process of its own keeps the solver loaded.
 
     Arguments:

@@ -113,6 +113,18 @@ class External:
             return False
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Referred:
+    """A solver on its way to a worker: where to find its function, which the worker itself need not be able to import."""
+
+    name: str
+    where: Mapping[str, Any]
+
+    def reference(self) -> dict[str, Any]:
+        """As `External.reference`."""
+        return dict(self.where)
+
+
 def _words(command: str | Sequence[str] | Any) -> list[str]:
     return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
 

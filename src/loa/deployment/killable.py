@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, ClassVar, NamedTuple
 
 from . import solver_process
-from .external import External
+from .external import External, Referred
 
 SCRIPT = Path(solver_process.__file__)
 
@@ -46,10 +46,10 @@ class Killable:
     running: ClassVar[set[Killable]] = set()
     """Those that other threads of this process may be waiting for."""
 
-    given_up: ClassVar[weakref.WeakSet[External]] = weakref.WeakSet()
-    """Solvers that nobody waits for any more."""
+    given_up: ClassVar[weakref.WeakSet[Referred]] = weakref.WeakSet()
+    """Solvers sent to threads that nobody waits for any more."""
 
-    def __init__(self, solver: External):
+    def __init__(self, solver: External | Referred):
         if not hasattr(os, "fork"):
             raise OSError("solvers are measured in processes that are forked, which this system does not have.")
         self.solver = solver
@@ -58,7 +58,7 @@ class Killable:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen([sys.executable, str(SCRIPT)], **pipes)  # pyright: ignore
         self.running.add(self)
-        if self.solver in self.given_up:
+        if isinstance(self.solver, Referred) and self.solver in self.given_up:
             self.process.terminate()
         first = {"path": [os.getcwd(), *filter(None, sys.path)], "function": self.solver.reference()}
         try:
@@ -80,7 +80,7 @@ class Killable:
         self.process.wait()
 
     @classmethod
-    def end_all(cls, solver: External) -> None:
+    def end_all(cls, solver: Referred) -> None:
         """End the processes of a solver that other threads wait for; what these are doing then fails."""
         cls.given_up.add(solver)
         for each in [each for each in cls.running if each.solver is solver]:
