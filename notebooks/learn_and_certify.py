@@ -61,7 +61,7 @@ print(comparison.verdict("learned", over="L-BFGS"))
 figure = Figure(figsize=(6, 3), layout="constrained")
 axes = figure.subplots()
 for name, performance in comparison.performances.items():
-    axes.hist(performance["stopping_time"].ravel(), bins=range(0, 60), alpha=0.6, label=name)
+    axes.hist(performance["stopping_time"].ravel(), bins=range(0, 120), alpha=0.6, label=name)
 axes.set(xlabel="steps", ylabel="problems")
 axes.legend()
 figure
