@@ -17,13 +17,21 @@ from .algorithm import Algorithm
 
 
 class NewtonPoint(NamedTuple):
-    """The point, the Hessian, and what to fall back to: the last good residual, the point after it, the damping."""
+    """The point, the Hessian, and what to fall back to: the last good residual, the point after it, the damping.
+
+    And the logarithm of how much larger the next residual may be.
+    """
 
     x: Float[Array, ...]
     hessian: Float[Array, "d d"]
     reached: Scalar
     back: Float[Array, ...]
     log_damping: Scalar
+    allowed: Scalar
+
+
+SETTLES = 0.985
+"""The factor by which the increase that a residual is allowed, if any, shrinks with every step."""
 
 
 class SemismoothNewton(Algorithm):
@@ -46,7 +54,8 @@ class SemismoothNewton(Algorithm):
     Arguments:
         log_damping: the logarithm of the first μ.
         log_shrink: the logarithm of the factor by which μ shrinks.
-        log_progress: the logarithm of `progress`: 0 or less allows no increase, a large value allows any.
+        log_progress: the logarithm of `progress`. If it is positive, residuals may increase in the beginning; it then
+            shrinks by 1.5% with every step, so that the method cannot run in circles for long.
         log_step: s, the logarithm of β relative to 1/L.
         frozen: whether the Hessian at the start is used throughout.
         separable: whether the proximal mapping acts on each coordinate alone, as that of a box or of the 1-norm does.
@@ -65,13 +74,14 @@ class SemismoothNewton(Algorithm):
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> NewtonPoint:
         hessian = oracle.hessian(x0)
-        return NewtonPoint(x0, hessian, jnp.full((), jnp.inf, x0.dtype), x0, self.log_damping.astype(x0.dtype))
+        numbers = (each.astype(x0.dtype) for each in (self.log_damping, self.log_progress))
+        return NewtonPoint(x0, hessian, jnp.full((), jnp.inf, x0.dtype), x0, *numbers)
 
     def step(self, oracle: Oracle, state: NewtonPoint, key: Key[Array, ""]) -> NewtonPoint:
         x, small, gradient = state.x.ravel(), 1.0 / oracle.smoothness(), oracle.gradient(state.x).ravel()
         safe = oracle.prox(x - small * gradient, small)
         length = norm(x - safe)
-        better = length < jnp.exp(self.log_progress) * state.reached
+        better = length < jnp.exp(state.allowed) * state.reached
         log_damping = jnp.where(better, state.log_damping + self.log_shrink, state.log_damping + jnp.log(10.0))
         log_damping = jnp.clip(log_damping, -23.0, 3.0)
         beta = jnp.exp(self.log_step).astype(x.dtype) * small
@@ -83,7 +93,8 @@ class SemismoothNewton(Algorithm):
         ahead = jnp.where(better & jnp.all(jnp.isfinite(newton)), newton, state.back)
         back = jnp.where(better, safe, state.back)
         reached = jnp.where(better, length, state.reached)
-        return NewtonPoint(ahead, hessian, reached, back, log_damping)
+        allowed = jnp.minimum(state.allowed, SETTLES * state.allowed)
+        return NewtonPoint(ahead, hessian, reached, back, log_damping, allowed)
 
     def _prox(
         self, oracle: Oracle, point: Float[Array, " d"], beta: Scalar

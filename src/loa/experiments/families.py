@@ -169,8 +169,9 @@ def _proximal(lesson: Lesson) -> list[Family]:
     if sample.dimension <= LARGEST_FACTORED:
         space = {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}
         families.append(Family("ADMM", "tuned", partial(ADMM, sweeps=SWEEPS), space))
-    newton = partial(SemismoothNewton, separable=sample.dimension <= LARGEST_NEWTON and sample.separable)
-    if sample.dimension <= LARGEST_NEWTON:
+    separable = sample.dimension <= LARGEST_NEWTON and sample.separable
+    newton = partial(SemismoothNewton, separable=separable)
+    if separable or sample.dimension <= LARGEST_HESSIAN:  # otherwise a step takes too many derivatives of the mapping
         families.append(Family("semismooth Newton", "tuned", partial(newton, frozen=True), SEMISMOOTH))
     if sample.dimension <= LARGEST_HESSIAN and not sample.quadratic:
         families.append(Family("semismooth Newton, new Hessians", "tuned", newton, SEMISMOOTH))
