@@ -25,6 +25,7 @@ from loa.architectures.curvature import DenseCurvature
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 PROBLEMS, REPEATS, TOLERANCE = 500, 5, 2.8e-5
+PENALTIES = (0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0, 3.0)
 
 LOOP = """
 #include <string.h>
@@ -87,7 +88,10 @@ def exported(solver, problems):
 
 
 def osqp_generated(problems):
-    """OSQP's generated code on the same problems; None if OSQP is not installed."""
+    """OSQP's generated code on the same problems; None if OSQP is not installed.
+
+    Generated code does not adapt its penalty to the problem, so the best one on other states is given to it.
+    """
     try:
         import osqp
         from scipy import sparse
@@ -95,11 +99,24 @@ def osqp_generated(problems):
         return None
     import mpc
 
-    size, solver = len(mpc.HESSIAN), osqp.OSQP()
+    size = len(mpc.HESSIAN)
     bounds = dict(A=sparse.eye(size, format="csc"), l=-np.ones(size), u=np.ones(size))
     hessian = sparse.csc_matrix(np.triu(mpc.HESSIAN))
-    setting = dict(verbose=False, eps_abs=1e-5, eps_rel=0.0, warm_starting=False)
-    solver.setup(P=hessian, q=np.zeros(size), **setting, **bounds)
+
+    def made(rho):
+        solver = osqp.OSQP()
+        setting = dict(verbose=False, eps_abs=1e-5, eps_rel=0.0, warm_starting=False, rho=rho, adaptive_rho=0)
+        solver.setup(P=hessian, q=np.zeros(size), **setting, **bounds)
+        return solver
+
+    def steps_with(rho):
+        solver, steps = made(rho), []
+        for state in np.asarray(mpc.Control().draw(jax.random.key(1), 50)):
+            solver.update(q=mpc.LINEAR @ state)
+            steps.append(solver.solve().info.iter)
+        return np.mean(steps)
+
+    solver = made(min(PENALTIES, key=steps_with))
     linear = ", ".join(map(repr, mpc.LINEAR.ravel().tolist()))
     solve = f"""double q[{size}];
     for (int i = 0; i < {size}; ++i) {{ q[i] = 0; for (int j = 0; j < 6; ++j) q[i] += LINEAR[i*6+j] * state[j]; }}
