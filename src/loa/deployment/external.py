@@ -115,7 +115,7 @@ class External:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Referred:
-    """A solver on its way to a worker: where to find its function, which the worker itself need not be able to import."""
+    """A solver on its way to a worker, which need not be able to import its function: it says where that is."""
 
     name: str
     where: Mapping[str, Any]
