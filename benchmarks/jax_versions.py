@@ -36,7 +36,8 @@ self-test of `loa doctor`. The whole suite runs in CI with the newest version th
 """
 
 END = """
-`pip` installs nothing but these: `jax>=0.8,!=0.10.2,<0.11`. Version 0.10.2 computes wrong results on CPUs
+`pip` installs what `jax>=0.8,!=0.10.2,<0.11` allows; versions that are not in the table were not tried.
+Version 0.10.2 computes wrong results on CPUs
 ([jax-ml/jax#39103](https://github.com/jax-ml/jax/issues/39103)); loa warns where it finds it. Run the script with a
 newer version before raising the upper end.
 """
