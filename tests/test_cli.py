@@ -326,7 +326,7 @@ def test_a_report_needs_a_run(tmp_path):
 @pytest.mark.parametrize(("options", "preset"), [((), "quick"), (("--pretrained",), "pretrained")])
 def test_shipped_weights_have_a_preset_of_their_own(monkeypatch, options, preset):
     orders = []
-    monkeypatch.setattr(cli, "_run", lambda order, *_: orders.append(order))
+    monkeypatch.setattr(sys.modules["loa.cli.run"], "_run", lambda order, *_: orders.append(order))
     done = CliRunner().invoke(cli.app, ["run", "lasso", *options])
     assert done.exit_code == 0, done.output
     (order,) = orders

@@ -128,11 +128,3 @@ def _serve(connection: Any) -> None:
             return
         except Exception as error:
             connection.send((None, RuntimeError(f"what was computed cannot be sent back: {error}")))
-
-
-def _end_with_parent() -> None:
-    """Do not compute for a process that is gone, killed perhaps."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
