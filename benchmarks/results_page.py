@@ -36,16 +36,17 @@ seed was used more than once, read the confidence of its certificates as that of
 
 | experiment | looks recorded, by seed | what changed after a look |
 |---|---|---|
-| quadratics | 0, 0, 1 | sizes of the draws, after the first; then another seed |
+| quadratics | 0, 0, 1, **20261118** | sizes of the draws, after the first; then another seed |
 | images | 0, 0 | nothing that is certified: the second run was timed alone |
-| lasso | 0, 0, 1, 2 | the algorithm, the sizes, and the spread of the prior; then another seed |
-| network | 0, 0 | sizes of the draws |
+| lasso | 0, 0, 1, 2, **20261118** | the algorithm, the sizes, and the spread of the prior; then another seed |
+| network | 0, 0, **20261118** | sizes of the draws; then another seed |
 | stochastic-network | 0, 0, 0 | baselines, then the number of candidates |
 
-All were made with the keys of roles before version 0.2, and the weights that ship with loa were learned at seed 0. The
-next publication is one run of each, `loa run NAME --preset paper --seed 20261118`, with the sizes of the presets at the
-commit that it names, whatever comes out. That seed had not been used when this was written. From now
-on, runs keep a [ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
+The seed 20261118 was committed before its first use, with the sizes of the presets, and each of its runs was made once,
+with the commit that its section names: what came out is shown. Their times are those of a machine on which ten to thirty
+other processes ran, so only times within a table can be compared, and these roughly. Images and mini-batches have not been
+run with that seed yet; what is shown of them was made with the keys of roles before version 0.1, and with seed 0, at
+which the weights that ship with loa were learned. Runs keep a [ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
 """
 
 

@@ -19,6 +19,7 @@ from loa.problems.role import Role, own_key
 from loa.results.run_results import Results
 from loa.run import Order, carry_out
 from loa.storage.ledger import EditedLedgerError, Ledger
+from loa.storage.plain_json import CHECKSUM, digest
 
 RNG = np.random.default_rng(18)
 TIMES = RNG.integers(1, 90, size=300).astype(float)
@@ -222,3 +223,11 @@ def test_a_stack_is_named_whichever_way_it_runs(monkeypatch):
     apart = loa.evaluate(stack, example, problems, **setting)
     assert apart.about == together.about
     assert np.array_equal(apart["stopping_time"], together["stopping_time"])
+
+
+def test_a_certificate_of_a_version_with_fewer_fields_is_not_called_edited():
+    made = GOALS[0].certify(TIMES, 0.95).to_dict()
+    earlier = {name: each for name, each in made.items() if name not in ("beyond", "moment", "power", CHECKSUM)}
+    assert c.Certificate.from_dict({**earlier, CHECKSUM: digest(earlier)}).bound == made["bound"]
+    with pytest.raises(ValueError, match="was edited"):
+        c.Certificate.from_dict({**earlier, "bound": made["bound"] - 1, CHECKSUM: digest(earlier)})
