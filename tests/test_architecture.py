@@ -6,6 +6,7 @@ import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -111,6 +112,22 @@ print([name for name in {heavy} if name in sys.modules], jax.config.jax_enable_x
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] False"
+
+
+def test_every_concept_can_be_the_first_to_be_asked_for():
+    """Names are imported when they are used; that must not depend on what was used before."""
+    concepts = [name for name in loa.__all__ if isinstance(getattr(loa, name), ModuleType)]
+    assert "kernels" in concepts
+    script = f"""
+import os, loa
+for name in {concepts}:
+    if os.fork() == 0:
+        getattr(loa, name)
+        os._exit(0)
+    print(name, os.wait()[1])
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{name} 0" for name in concepts], done.stderr
 
 
 def test_help_does_not_import_jax():

@@ -1,1 +1,3 @@
 """Distributions of trajectories ψ: kernels, functionals, the engine, and evaluation."""
+
+from . import kernels as kernels
