@@ -42,11 +42,12 @@ seed was used more than once, read the confidence of its certificates as that of
 | network | 0, 0, **20261118** | sizes of the draws; then another seed |
 | stochastic-network | 0, 0, 0 | baselines, then the number of candidates |
 
-The seed 20261118 was committed before its first use, with the sizes of the presets, and each of its runs was made once,
-with the commit that its section names: what came out is shown. Their times are those of a machine on which ten to thirty
-other processes ran, so only times within a table can be compared, and these roughly. Images and mini-batches have not been
-run with that seed yet; what is shown of them was made with the keys of roles before version 0.1, and with seed 0, at
-which the weights that ship with loa were learned. Runs keep a [ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
+The seed 20261118 was committed before its first use, with the sizes of the presets, and each of its runs was made
+once, with the commit that its section names: what came out is shown. Their times are those of a machine on which ten to
+thirty other processes ran, so only times within a table can be compared, and these roughly. Images and mini-batches
+have not been run with that seed yet; what is shown of them was made with the keys of roles before version 0.1, and with
+seed 0, at which the weights that ship with loa were learned. Runs keep a
+[ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
 """
 
 
