@@ -19,6 +19,8 @@ ADDED: dict[str, dict[str, Any]] = {
     "ADMM": {"sweeps": 1},
     "Factored": {"given": False},
     "LearnedSplitting": {"sweeps": 1},
+    "Newton": {"scaling": 0.0},
+    "LevenbergMarquardt": {"scaling": 0.0},
     "SemismoothNewton": {"separable": False, "log_step": 0.0},
     "LearnedImages": {"largest": True},
     "CompactImages": {"largest": True},
