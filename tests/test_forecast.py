@@ -17,7 +17,7 @@ def test_the_pace_is_measured_and_a_sentence_says_what_follows():
     assert 0 < pace.running < pace.compiling
     sentence = announced(experiment, experiment.recipe.learned["loa"], 0)
     assert sentence is not None
-    assert re.fullmatch(r"this run will take about \d+ (s|min), if the machine stays as busy as it is now", sentence)
+    assert re.fullmatch(r"this run will take about \d+ (s|min), if the machine does not become busier", sentence)
 
 
 def test_nothing_is_said_of_learning_that_is_not_a_race():

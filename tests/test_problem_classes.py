@@ -383,7 +383,10 @@ def test_image_problems_are_the_papers():
     assert problems.observed.shape == (8, 200, 150)
     assert ((problems.observed >= 0) & (problems.observed <= 1)).all()
     assert ((problems.regularization >= 0.05) & (problems.regularization <= 0.5)).all()
-    np.testing.assert_allclose(images.smoothness(a_problem("images")), 399.9657, atol=1e-4)
+    np.testing.assert_allclose(images.largest_smoothness, 399.9657, atol=1e-4)
+    of_problems = jax.vmap(images.smoothness)(problems)
+    assert (of_problems >= 1.0).all()
+    assert (of_problems <= images.largest_smoothness).all()
 
 
 def test_noise_has_the_right_size(tmp_path):

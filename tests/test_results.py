@@ -13,15 +13,20 @@ import runs
 import loa
 from loa.certificates import (
     AnytimeCertificate,
+    CappedMean,
     CVaR,
     Distribution,
     Goal,
     KLMean,
     Mean,
+    MomentMean,
     PaperMean,
+    PosteriorCVaR,
     PosteriorGoal,
     PosteriorMean,
     PosteriorProbability,
+    PosteriorQuantile,
+    PosteriorTail,
     Probability,
     Quantile,
     Tail,
@@ -187,9 +192,11 @@ def every_kind():
     goals = [
         Mean("x", 500.0), Probability("x"), Tail("x", 300.0, cap=500.0), Quantile("x", 0.5, cap=500.0),
         CVaR("x", 0.5, threshold=200.0, cap=500.0), Distribution("x", cap=500.0),
+        CappedMean("x", 500.0), MomentMean("x", 1e6, 2.0),
     ]  # fmt: skip
     posterior = [PosteriorMean("x", 500.0, 0.3), PaperMean("x", 500.0), PaperMean("x", 500.0, sharp=True),
-                 KLMean("x", 500.0), PosteriorProbability("x")]  # fmt: skip
+                 KLMean("x", 500.0), PosteriorProbability("x"), PosteriorCVaR("x", 0.5, 200.0, 500.0, 0.3),
+                 PosteriorTail("x", 300.0, 500.0, 0.3), PosteriorQuantile("x", 0.5, (100.0, 300.0), 500.0)]  # fmt: skip
     assert {type(goal) for goal in goals} == set(Goal.__subclasses__())
     assert {type(goal) for goal in posterior} == set(PosteriorGoal.__subclasses__())
     for goal in goals:

@@ -72,7 +72,7 @@ def test_long_horizons_tend_to_the_worst_case():
 def test_every_claim_holds():
     """Also the command line checks them, with another seed (test_cli.py)."""
     claims = running_example.measured_claims(loa.experiments.get("running-example"), jax.random.key(0))
-    assert len(claims) == 19
+    assert len(claims) == 24
     for claim in claims:
         assert claim.holds, claim
 

@@ -85,7 +85,7 @@ def test_the_fallback_continues_from_the_last_milestone_and_calls_are_counted():
         moment = walk.step(moment, key)
     assert int(moment.time) == 6  # the sixth step is bad, and is replaced
     alone = Walk(fallback, QUADRATICS, problem)
-    own = alone.step(alone.begin_at(moment.state.guard.best.x), key)
+    own = alone.step(alone.begin_at(moment.state.guard.best.x, key), key)
     np.testing.assert_allclose(walk.point(moment.state), alone.point(own.state), rtol=1e-12)
     assert int(moment.calls.gradient) == 6 + int(own.calls.gradient)
     assert int(moment.calls.value) == int(own.calls.value)

@@ -99,7 +99,7 @@ def part_rows() -> Iterator[Row]:
         loa.prox_residual_below,
         loa.gap_below,
     ):
-        yield from each(f"{criterion.__name__} tolerance", criterion, (0.0, -1.0, NAN, "small", None, 1j, (1.0, 2.0)))
+        yield from each(f"{criterion.__name__} tolerance", criterion, (-1.0, NAN, "small", None, 1j, (1.0, 2.0)))
     yield from each(
         "prox_residual_below step_size", lambda v: loa.prox_residual_below(1.0, v), (0.0, -1.0, NAN, INF, "a", 1j)
     )

@@ -64,7 +64,9 @@ def moment_bound(values: Any, delta: float, moment: float, power: float, thresho
 
 
 def beyond_level(moment: float, power: float, threshold: float) -> float:
-    r"""What a moment leaves beyond a level: the largest \(\mathbb E(\varphi - c)_+\) with \(\mathbb E\varphi^p \le M\).
+    r"""How much of a mean can lie beyond a level, if a moment is bounded.
+
+    It is the largest \(\mathbb E(\varphi - c)_+\) with \(\mathbb E\varphi^p \le M\).
 
     Arguments:
         moment: M > 0.

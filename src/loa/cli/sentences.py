@@ -60,7 +60,7 @@ def fail(sentence: str) -> NoReturn:
 
 
 def fail_interrupted(sentence: str) -> NoReturn:
-    """After a signal, end at once; after a KeyboardInterrupt that has another cause, as after any failure."""
+    """After a signal, end immediately; after a KeyboardInterrupt that has another cause, as after any failure."""
     from ..storage.interruption import leave_if_told
 
     leave_if_told(sentence)

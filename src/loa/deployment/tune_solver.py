@@ -91,7 +91,7 @@ def tune_solver(
 
     - as soon as it cannot be better than the best one: its sum of costs so far exceeds the best sum over all instances.
       Runs are therefore killed as soon as they take longer than what is left of that sum;
-    - or as soon as it is worse by a paired test (Wilcoxon's, at level 0.1) on the instances that it has seen.
+    - or when it is worse by a paired test (Wilcoxon's, at level 0.1) on the instances that it has seen.
 
     Runs that fail or time out count as the time limit. Costs are measured, so that the same seed proposes the same
     settings only if they are the same again, as numbers of iterations are and seconds are not.

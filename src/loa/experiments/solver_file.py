@@ -80,7 +80,7 @@ class SolverExperiment:
 
     @property
     def settings(self) -> dict[str, Mapping[str, Any]]:
-        """What is compared with: the solver as it is given, and the baselines."""
+        """What is compared with: the solver with its defaults, and the baselines."""
         return {"defaults": {}, **self.baselines}
 
 

@@ -43,7 +43,7 @@ class Pool:
 
     >>> pool = Pool.of(range(100))
     >>> len(pool.of_role(Role.held_out, seed=0)), pool.sizes["training"]
-    (67, 6)
+    (68, 6)
     """
 
     instances: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""Which executor a command uses: so many processes here, or what a file says, with the keys that benchopt knows."""
+"""Which executor a command uses: a number of processes here, or what a file says, with the keys that benchopt knows."""
 
 from __future__ import annotations
 

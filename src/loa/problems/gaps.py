@@ -21,7 +21,10 @@ Gap = Callable[[ProblemClass, Any, Any], Scalar]
 
 
 class OfState(eqx.Module):
-    r"""A gap \(v(s, \theta)\) of the whole state, where one of the point is not enough; made by `loa.gaps.of_state`."""
+    r"""A gap of the whole state, where one of the point is not enough; made by `loa.gaps.of_state`.
+
+    In the paper it is \(v(s, \theta)\).
+    """
 
     function: Callable[[ProblemClass, Any, Any], Scalar] = eqx.field(static=True)
 

@@ -30,7 +30,7 @@ def announced(experiment: Experiment, learn: Learn, seed: int) -> str | None:
     if inspect.unwrap(learn) is not inspect.unwrap(families.learn):
         return None
     seconds = forecast(experiment, measured_pace(experiment, seed))
-    return f"this run will take about {duration(seconds)}, if the machine stays as busy as it is now"
+    return f"this run will take about {duration(seconds)}, if the machine does not become busier"
 
 
 class Pace(NamedTuple):

@@ -172,7 +172,7 @@ def _all_stages(order: SolverOrder, place: RunDirectory) -> Results:
 def plan_for_solver(order: SolverOrder, timeout: float) -> Plan:
     """What will be certified: the mean, a quantile and the distribution of the running time, and how often it solves.
 
-    The level of the quantile is the one that the file asks for, or the highest that so many instances allow.
+    The level of the quantile is the one that the file asks for, or the highest that the number of instances allows.
     """
     pool, level = order.experiment.pool, order.experiment.quantile
     size = pool.sizes[Role.held_out.text]

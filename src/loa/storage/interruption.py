@@ -51,7 +51,7 @@ def end_on_signals(sentence: str) -> None:
 
 
 def leave_if_told(sentence: str) -> None:
-    """Say a sentence and end the process at once, with the code of the signal; do nothing if there was no signal."""
+    """Say a sentence and end the process immediately, with the code of the signal; do nothing if there was none."""
     if _arrived:
         _leave(_arrived[0], sentence)
 

@@ -107,7 +107,7 @@ def _processor() -> Iterator[str]:
 
 
 def _remove_foreign(place: Path) -> None:
-    """Remove what others can have written to, for a program is run as it is found; then keep them out for good."""
+    """Remove what others can have written to, because programs are run without further checks; then keep them out."""
     from .cache import others_can_write
 
     if stat.S_IMODE(place.stat().st_mode) & (stat.S_IXGRP | stat.S_IXOTH):

@@ -99,10 +99,11 @@ def joint_transition(
 def joint_semigroup(
     algorithm: Algorithm, problem_class: ProblemClass, problems: Any, states: Any, steps: int, key: Key[Array, ""]
 ) -> Any:
-    r"""Make several steps on each of several problems, independently: sample from \(\Gamma^t\) (appendix F).
+    r"""Make several steps on each of several problems, independently.
 
-    \(\Gamma^t = \Gamma^{t-1} \cdot \Gamma\), so these are `steps` joint transitions, one after the other. From the
-    initial states they are the first steps of the trajectories that `loa.evaluate` sees with the same key.
+    This samples from \(\Gamma^t = \Gamma^{t-1} \cdot \Gamma\) (appendix F): these are `steps` joint transitions, one
+    after the other. From the initial states they are the first steps of the trajectories that `loa.evaluate` sees with
+    the same key.
 
     Returns:
         the states after `steps` steps, stacked; the given ones for 0 steps.

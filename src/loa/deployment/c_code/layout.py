@@ -48,7 +48,7 @@ def laid_out(block: Block) -> Layout:
 
 
 def _inline(block: Block, reads: dict[int, float], layout: Layout) -> None:
-    """Find the values that are read once, each entry by itself, or are views: they need no memory."""
+    """Find the values that are read once, each entry separately, or are views: they need no memory."""
     for value in block.results:
         reads[id(value)] = math.inf
     forced = set(map(id, block.results))

@@ -44,7 +44,7 @@ def c_type(dtype: Any) -> str:
 
 
 def literal(number: Any, dtype: Any) -> str:
-    """A number as it is written in C, with all of its digits.
+    """A number in the notation of C, with all of its digits.
 
     >>> literal(0.1, np.dtype("float64")), literal(-np.inf, np.dtype("float32")), literal(True, np.dtype("bool"))
     ('0.1', '-INFINITY', 'true')
@@ -94,7 +94,7 @@ def elementwise(name: str, params: dict[str, Any], dtype: Any, inputs: list[tupl
 
 
 def is_elementwise(name: str) -> bool:
-    """Whether an operation acts on each number by itself."""
+    """Whether an operation acts on each number separately."""
     return name in RULES or name in UNARY or name in INFIX
 
 
