@@ -150,7 +150,8 @@ def section(name: str) -> str:
             row(each, setting_of(summary), numbers, ("", "", "", "")) for each, numbers in summary.baselines.items()
         ]
     shown = "published" if "published" in found else "text"
-    sizes = f"{text.sizes['prior']} prior, {text.sizes['posterior']} posterior and {text.sizes['test']} test problems"
+    posterior = next(each.n for each in text.certificates if each.target == "posterior")
+    sizes = f"{text.sizes['prior']} prior, {posterior} posterior and {text.sizes['test']} test problems"
     seconds = sum(summary.seconds["total"] for summary in found.values())
     return "\n".join([
         f"## {text.title}",

@@ -384,9 +384,25 @@ def test_image_problems_are_the_papers():
     assert ((problems.observed >= 0) & (problems.observed <= 1)).all()
     assert ((problems.regularization >= 0.05) & (problems.regularization <= 0.5)).all()
     np.testing.assert_allclose(images.largest_smoothness, 399.9657, atol=1e-4)
-    of_problems = jax.vmap(images.smoothness)(problems)
-    assert (of_problems >= 1.0).all()
-    assert (of_problems <= images.largest_smoothness).all()
+
+
+def test_the_smoothness_of_an_image_problem_is_that_of_its_own_weight():
+    """Where an image is constant, the Hessian is AᵀA + (λ/ε) DᵀD; the power method finds its largest eigenvalue."""
+    images = loa.problems.ImageRestoration(new_photographs=True, size=SMALL)
+    problems = images.draw(jax.random.key(3), 3)
+
+    def largest_eigenvalue(problem):
+        def multiply(_, direction):
+            near = 1e-5 * direction / norm(direction)
+            return (images.gradient(flat + near, problem) - images.gradient(flat - near, problem)) / 2e-5
+
+        norm, flat = jnp.linalg.norm, jnp.full_like(problem.observed, 0.5)
+        return norm(jax.lax.fori_loop(0, 1000, multiply, jax.random.normal(KEY, SMALL, flat.dtype)))
+
+    found = jax.jit(jax.vmap(largest_eigenvalue))(problems)
+    ratios = jax.vmap(images.smoothness)(problems) / found
+    assert ((ratios > 0.999) & (ratios < 1.05)).all(), ratios
+    assert found.max() > 1.1 * found.min()  # the problems differ, so that one constant would not do
 
 
 def test_noise_has_the_right_size(tmp_path):
