@@ -31,6 +31,7 @@ from .algorithms.semismooth_newton import SemismoothNewton as SemismoothNewton
 from .algorithms.sgd import SGD as SGD
 from .architectures.safeguarded import safeguard as safeguard
 from .certificates import certify as certify
+from .deployment.along_sequences import along_sequences as along_sequences
 from .deployment.external import External as External
 from .deployment.measure import measure as measure
 from .deployment.rollout import rollout as rollout

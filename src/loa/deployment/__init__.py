@@ -1,5 +1,7 @@
 """Deployment: algorithms at work, as solvers and as optimizers of SciPy, PyTorch and optax."""
 
+from .along_sequences import Met as Met
+from .along_sequences import along_sequences as along_sequences
 from .export import load_exported as load_exported
 from .external import External as External
 from .measure import measure as measure
