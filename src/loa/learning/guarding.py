@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..architectures.safeguarded import PATIENCE, GuardedState, Safeguarded, safeguard, shrunk
+from ..architectures.safeguarded import IN_NOISE, PATIENCE, GuardedState, Safeguarded, safeguard, shrunk
 from ..problems.criterion import Criterion
 from ..problems.oracle import Oracle
 from ..problems.problem_class import ProblemClass, count_problems
@@ -82,7 +83,8 @@ def guard(
     needed = np.max(np.minimum(ours.halved, ours.steps[:, None])[good], axis=0, initial=0)
     deadlines = np.maximum.accumulate(np.maximum(np.ceil(reached), needed))
     deadlines = tuple(int(each) for each in deadlines[reached <= usual + slack])
-    patience = int(np.max(ours.waited[good], initial=1)) if good.any() else PATIENCE
+    longer = IN_NOISE if problem_class.has("stochastic_loss") else 1
+    patience = max(1, math.ceil(np.max(ours.waited[good]) / longer)) if good.any() else PATIENCE
     return safeguard(learned, fallback, patience=patience, deadlines=deadlines)
 
 
