@@ -156,6 +156,37 @@ def test_a_guard_for_a_class_lets_a_good_algorithm_work():
     assert guard(fallback, fallback, QUADRATICS, samples, **FITTED) is fallback
 
 
+class Portfolios(loa.problems.QuadraticPrograms):
+    def sample(self, key):
+        return jax.random.normal(key, (4,))
+
+    def program(self, problem):
+        rows = np.vstack([np.ones((1, 4)), np.eye(4)])
+        lower, upper = np.array([1.0, 0, 0, 0, 0]), np.array([1.0, 0.6, 0.6, 0.6, 0.6])
+        return loa.problems.Program(np.eye(4) + 0.1, -problem, rows, lower, upper)
+
+
+class Still(loa.Algorithm):
+    def init(self, oracle, x0):
+        return x0
+
+    def step(self, oracle, state, key):
+        return state
+
+
+def test_programs_are_judged_by_their_residuals():
+    """Not by their Lagrangian, which has no minimum."""
+    problems, criterion = Portfolios().draw(jax.random.key(0), 8), loa.residuals_below(1e-6)
+    admm = loa.ProgramADMM()
+    alone, _, _ = steps_and_outcome(admm, Portfolios(), problems, criterion, 300)
+    assert alone.mean() > PATIENCE
+    good, _, _ = steps_and_outcome(loa.safeguard(admm, Still()), Portfolios(), problems, criterion, 300)
+    np.testing.assert_array_equal(good, alone)
+    steps, outcome, _ = steps_and_outcome(loa.safeguard(Still(), admm), Portfolios(), problems, criterion, 300)
+    assert (outcome == "solved").all()
+    assert (steps <= alone + PATIENCE + 2).all()
+
+
 def test_a_proximal_problem_and_mini_batches_are_rescued():
     problems, criterion = LASSO.draw(jax.random.key(0), 4), loa.prox_residual_below(1e-3)
     wild = loa.safeguard(loa.ProximalGradient(100.0), loa.FISTA())

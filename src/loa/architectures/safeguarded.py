@@ -89,10 +89,11 @@ class GuardedState(NamedTuple):
 class Safeguarded(Algorithm):
     r"""A learned algorithm under a guard: once it stops making progress, a fallback continues from its best point.
 
-    Let r(x) be the norm of the gradient or, for a loss with a non-smooth part, of the proximal residual. An iterate is
-    a **milestone** if \(r(x^{(t)}) \le 0.99\, r^*\), or if \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ*
-    are the smallest values so far. If the loss is smooth, or r is computed for the first time, the loss of the
-    milestone must not be above that of the start. The start is the first milestone. The learned algorithm is in
+    Let r(x) be the norm of the gradient or, for a loss with a non-smooth part, of the proximal residual; for programs,
+    ℓ and r are both the larger one of primal and dual residual. An iterate is a **milestone** if
+    \(r(x^{(t)}) \le 0.99\, r^*\), or if \(\ell(x^{(t)}) < \ell^* - 0.01 |\ell^*|\), where r* and ℓ* are the smallest
+    values so far. If the loss is smooth, that of a milestone must not be above that of the start, which is the first
+    milestone. The learned algorithm is in
     control, and its iterates are exactly what they would be without a guard, as long as
 
     1. the last milestone is at most max(`patience`, t/4) steps ago,
@@ -190,8 +191,9 @@ class Safeguarded(Algorithm):
         It is computed whoever is in control, since a choice would cost a pass over its state, but counted only if it
         matters.
         """
-        ear, here = Ear(), self.learned.iterate(state.learned)
-        asked = Overheard(oracle.problem_class, here, oracle.problem, value, gradient, ear)
+        ear, here, asked = Ear(), self.learned.iterate(state.learned), oracle.problem_class
+        if not _is_program(oracle):
+            asked = Overheard(asked, here, oracle.problem, value, gradient, ear)
         trusted = state.guard.trusted
         inner = Oracle(asked, oracle.problem, oracle.calls, running=jnp.asarray(oracle.running) & trusted)
         learned = self.learned.step(inner, state.learned, key)
@@ -368,12 +370,20 @@ def _look(oracle: Oracle, x: Any) -> tuple[Scalar, Any]:
     """Loss and gradient at an iterate, which a run looks at anyway; no gradient where mini-batches are used."""
     if _is_noisy(oracle):
         return oracle.problem_class.loss(x, oracle.problem), None
+    if _is_program(oracle):
+        merit = oracle.problem_class.merit(x, oracle.problem)  # pyright: ignore[reportAttributeAccessIssue]
+        return merit, merit
     return loss_and_gradient(oracle.problem_class, x, oracle.problem)
 
 
 def _like(form: Any, state: Any) -> Any:
     """A state with the types that it begins with."""
     return jax.tree.map(lambda leaf, new: jnp.asarray(new, leaf.dtype), form, state)
+
+
+def _is_program(oracle: Oracle) -> bool:
+    """Whether the loss is a Lagrangian, which has no minimum, so that the class has a merit to compare points by."""
+    return hasattr(oracle.problem_class, "merit")
 
 
 def _is_noisy(oracle: Oracle) -> bool:

@@ -131,6 +131,13 @@ class VectorPoints(Wrapped):
     def solution(self, problem: Any) -> Float[Array, " d"]:
         return self._form.vector(self._problem_class.solution(problem))
 
+    def __getattribute__(self, name: str) -> Any:
+        """The merit of a vector, which only some classes have."""
+        if name != "merit":
+            return super().__getattribute__(name)
+        merit = getattr(self._problem_class, name)
+        return lambda x, problem: merit(self._form.point(x), problem)
+
 
 def vectors_of(points: Any) -> Float[np.ndarray, "n d"]:
     """A stack of points, whatever their form, as the rows of a matrix."""
