@@ -16,7 +16,7 @@ from timing import show
 
 import loa
 
-DIMENSION, WARM_UP, STEPS, ROUNDS = 50, 300, 300, 5
+DIMENSION, WARM_UP, STEPS, ROUNDS = 50, 200, 200, 5
 
 
 class Timed:

@@ -55,39 +55,46 @@ class CompiledSteps:
         """The point of a state. (A bound method of a module is a module, which takes longer to make than to call.)"""
         return np.array(type(self.algorithm).iterate(self.algorithm, state))
 
-    def step(self, state: Any, key: Key[Array, ""], value: Callable[[Any], Any], gradient: Callable[[Any], Any]) -> Any:
+    def known(self, state: Any) -> Any:
+        """Loss and gradient at the iterate, if the state holds them."""
+        return type(self.algorithm).known(self.algorithm, state)
+
+    def step(
+        self,
+        state: Any,
+        key: Key[Array, ""],
+        number: int,
+        value: Callable[[Any], Any],
+        gradient: Callable[[Any], Any],
+    ) -> Any:
         """The state after one step.
 
         Arguments:
             state: the state before.
-            key: the key of this step.
+            key: for all steps.
+            number: of steps before this one.
             value, gradient: the functions from outside; they take a concrete point and return arrays of NumPy.
         """
         self._made += 1
         if self._made <= EAGER:
-            return self.algorithm.step(_eager(value, gradient), state, key)
-        leaves, structure = jax.tree.flatten((state, key))
+            return self.algorithm.step(_eager(value, gradient), state, step_key(key, number))
+        leaves, structure = jax.tree.flatten(state)
         form = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
         if form not in self._programs:
             self._programs[form] = self._traced(state, key)
         program, after = self._programs[form]
-        return jax.tree.unflatten(after, program.run(leaves, {"value": value, "gradient": gradient}))
+        found = program.run([*leaves, key, np.int32(number)], {"value": value, "gradient": gradient})
+        return jax.tree.unflatten(after, found)
 
     def _traced(self, state: Any, key: Any) -> tuple[_Program, Any]:
         """The program of a step, and the structure of the state that it returns."""
         outside = Outside(lambda x: question.bind(x, kind="value"), lambda x: question.bind(x, kind="gradient"))
 
-        def step(state: Any, key: Any) -> Any:
-            return self.algorithm.step(OutsideOracle(outside, NoProblem()), state, key)
+        def step(state: Any, key: Any, number: Any) -> Any:
+            return self.algorithm.step(OutsideOracle(outside, NoProblem()), state, step_key(key, number))
 
-        traced, form = jax.make_jaxpr(step, return_shape=True)(state, key)
+        traced, form = jax.make_jaxpr(step, return_shape=True)(state, key, np.int32(0))
         return _Program(traced), jax.tree.structure(form)
-
-
-@jax.jit
-def numbered_key(key: Key[Array, ""], steps: Any) -> Key[Array, ""]:
-    """The key of the step that follows this number of steps."""
-    return step_key(key, steps)
 
 
 def _eager(value: Callable[[Any], Any], gradient: Callable[[Any], Any]) -> EagerOracle:
@@ -116,15 +123,12 @@ def _parts(jaxpr: Jaxpr) -> list[Callable[[dict[Any, Any], Functions], None]]:
     wanted, piece = _variables(jaxpr.outvars), []
     for equation in reversed(jaxpr.eqns):
         if _asks(equation):
-            if piece:
-                parts.append(_Piece(jaxpr, piece, wanted))
-                wanted, piece = wanted | parts[-1].needs, []
+            parts += [_Piece(jaxpr, piece, wanted)] if piece else []
             parts.append(_asking(equation))
-            wanted = wanted | _variables(equation.invars)
-        else:
+            wanted, piece = wanted.union(*(_variables(each.invars) for each in [equation, *piece])), []
+        elif any(out in wanted or any(out in each.invars for each in piece) for out in equation.outvars):
             piece = [equation, *piece]
-    first = [_Piece(jaxpr, piece, wanted)] if piece else []
-    return [*first, *reversed(parts)]
+    return [*([_Piece(jaxpr, piece, wanted)] if piece else []), *reversed(parts)]
 
 
 class _Piece:
@@ -132,8 +136,8 @@ class _Piece:
 
     def __init__(self, jaxpr: Jaxpr, equations: list[JaxprEqn], wanted: set[Any]):
         made = _variables(out for each in equations for out in each.outvars)
-        self.needs = _variables(atom for each in equations for atom in each.invars) - made
-        self._inputs, self._outputs = list(self.needs), [each for each in made if each in wanted]
+        needs = _variables(atom for each in equations for atom in each.invars) - made
+        self._inputs, self._outputs = list(needs), [each for each in made if each in wanted]
         inner = jaxpr.replace(
             constvars=[], invars=self._inputs, outvars=self._outputs, eqns=equations,
             debug_info=jaxpr.debug_info.with_unknown_names(),

@@ -16,7 +16,7 @@ from ..problems.arguments import any_number
 from ..problems.problem_class import whole_number
 from ..problems.warning import warn
 from ..trajectory.kernels import in_precision
-from .compiled_steps import CompiledSteps, numbered_key
+from .compiled_steps import CompiledSteps
 from .python_functions import check_deployed, concrete
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _minimize(
         status = _status(np.abs(gradient).max(initial=0.0) <= gtol, ended, steps >= maxiter, still >= STUCK)
         if status is not None:
             break
-        state = steps_of.step(state, numbered_key(key, steps), functions.value, functions.gradient)
+        state = steps_of.step(state, key, steps, functions.value, functions.gradient)
         steps += 1
     return OptimizeResult(
         x=x, fun=float(functions.value(x)), jac=np.array(functions.gradient(x)), nit=steps, nfev=functions.values,

@@ -11,7 +11,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, initial_state
 from ..trajectory.kernels import in_precision
-from .compiled_steps import CompiledSteps, numbered_key
+from .compiled_steps import CompiledSteps
 from .python_functions import EagerOracle, NoProblem, Outside, check_deployed, concrete
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             super().__init__(params, {})
             self._steps, self._state, self._left = 0, None, np.zeros(0)
             self._programs: CompiledSteps | None = None
+            self._key = key
 
         @torch.no_grad()
         def step(self, closure: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -57,29 +58,31 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
             here = self._point()
             model = _Model(self, closure, here)
             try:
-                self._state = self._step(model, here)
+                self._state, self._left = self._step(model, here)
             except BaseException:
                 self._move(here)
                 raise
-            self._steps, self._left = self._steps + 1, self._point()  # rounded, if the parameters have low precision
+            self._steps += 1
             return model.loss
 
-        def _step(self, model: _Model, here: np.ndarray) -> Any:
-            """Move the parameters, and return the new state of the algorithm."""
+        def _step(self, model: _Model, here: np.ndarray) -> tuple[Any, np.ndarray]:
+            """Move the parameters, and return the new state of the algorithm, and where they are then."""
             with jax.enable_x64(here.dtype == np.float64):
                 if self._programs is None or self._programs.dtype != here.dtype:
                     self._programs = CompiledSteps(in_precision(algorithm, here.dtype), here.dtype)
                 programs, state = self._programs, self._state
-                first = jax.random.key(0) if key is None else key
+                self._key = jax.random.key(0) if self._key is None else self._key
                 if state is None or not _same(self._left, here):
-                    state = programs.init(jnp.asarray(here), model.value, model.gradient, first)
+                    state = programs.init(jnp.asarray(here), model.value, model.gradient, self._key)
                 model.here = programs.iterate(state)
-                known = programs.algorithm.known(state)
+                known = programs.known(state)
                 if known is not None and model.loss is None:
                     model.loss = torch.tensor(float(known[0]))
-                state = programs.step(state, numbered_key(first, self._steps), model.value, model.gradient)
-                self._move(programs.iterate(state))
-            return state
+                state = programs.step(state, self._key, self._steps, model.value, model.gradient)
+                x = programs.iterate(state)
+                self._move(x)
+            rounded = any(each.dtype != model.dtype for each in self._parameters())
+            return state, self._point() if rounded else x
 
         def state_dict(self) -> dict[str, Any]:
             leaves = [torch.from_numpy(np.array(leaf)) for leaf in jax.tree.leaves(self._state)]
@@ -109,12 +112,11 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
 
         def _move(self, x: np.ndarray) -> None:
             """Write a point into the parameters, in place and in their own types."""
-            start = 0
+            parameters = self._parameters()
+            pieces = torch.from_numpy(x).split([each.numel() for each in parameters])
             with torch.no_grad():
-                for each in self._parameters():
-                    piece = torch.from_numpy(x[start : start + each.numel()])
-                    each.copy_(piece.reshape(each.shape))
-                    start += each.numel()
+                for each, piece in zip(parameters, pieces, strict=True):
+                    each.copy_(piece.view(each.shape))
 
         def _slope(self) -> np.ndarray:
             return _numbers([torch.zeros_like(each) if each.grad is None else each.grad for each in self._parameters()])
@@ -129,7 +131,8 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
         """Loss and gradient of the model during one step, computed by the closure; the last result is cached."""
 
         def __init__(self, optimizer: TorchOptimizer, closure: Any, here: np.ndarray):
-            self.optimizer, self.closure, self.here = optimizer, closure, here
+            self.optimizer, self.closure, self.here, self.at = optimizer, closure, here, here
+            self.dtype = torch.float64 if here.dtype == np.float64 else torch.float32
             self.loss: Any = None
             self._last: tuple[bytes, Any, np.ndarray] | None = None
 
@@ -149,7 +152,9 @@ def torch_optimizer(algorithm: Algorithm, *, key: Key[Array, ""] | None = None) 
                     "where the closure clears the gradients, computes the loss, calls backward and returns the loss."
                 )
             if self._last is None or self._last[0] != point.tobytes():
-                self.optimizer._move(point)
+                if not _same(point, self.at):
+                    self.optimizer._move(point)
+                    self.at = point
                 with torch.enable_grad():
                     loss = self.closure()
                 if self.loss is None:
