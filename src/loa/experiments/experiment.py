@@ -102,6 +102,8 @@ class Recipe:
         presets: what "quick", "paper" and "pretrained" change. The last is for weights that ship with loa.
         log: the instances that problems of all roles are taken from, each once, if they are not drawn by the class.
         classes: your own classes that learned algorithms may be made of; an interrupted run needs them to resume.
+        guarded: whether the best of the baselines guards what was learned (`loa.learning.guard`), where that is
+            deployed.
     """
 
     learned: Mapping[str, Learn]
@@ -112,6 +114,7 @@ class Recipe:
     presets: Mapping[str, Preset] = field(default_factory=dict)
     classes: tuple[type, ...] = ()
     log: Log | None = None
+    guarded: bool = True
 
     def __post_init__(self):
         check_sizes(self.sizes)

@@ -2,8 +2,9 @@
 
 A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
 `criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson),
-`functionals` (what to measure besides stopping time, contraction factor and oracle calls), `instances` (logged
-problems to use instead of drawing them: a folder or file, relative to this one) and their `order`.
+`functionals` (what to measure besides stopping time, contraction factor and oracle calls), `guarded` (False to deploy
+what was learned without a safeguard), `instances` (logged problems to use instead of drawing them: a folder or file,
+relative to this one) and their `order`.
 A file may instead define `experiment`, a complete `Experiment`, which decides everything.
 """
 
@@ -49,7 +50,7 @@ REDUCTION = 1e-5
 OWN = "a file given to loa"
 """Marks the modules that were made from users' files."""
 
-MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn", "functionals", "order")
+MAY_DEFINE = ("criterion", "horizon", "baselines", "sizes", "learn", "functionals", "guarded", "order")
 
 
 def from_file(path: Path) -> Experiment:
@@ -102,6 +103,7 @@ def experiment_for(
     sizes: Mapping[str, int] | None = None,
     learn: Learn | None = None,
     functionals: Sequence[Functional] = (),
+    guarded: bool = True,
     instances: Instances | None = None,
     order: str | None = None,
 ) -> Experiment:
@@ -120,6 +122,7 @@ def experiment_for(
         sizes: how many problems are drawn for each role.
         learn: how an algorithm is learned, from a `Lesson`.
         functionals: measured besides stopping time, contraction factor and oracle calls, and certified if bounded.
+        guarded: whether the best of the baselines guards what was learned.
         instances: logged problems, each of which is used once, in one role; how many have which role follows from how
             many there are. Problems are drawn by the class if there are none.
         order: "shuffled" or "time", for logged problems.
@@ -130,6 +133,7 @@ def experiment_for(
     logged = instances is not None or isinstance(problem_class, FromInstances)
     _check_roles({} if sizes is None else sizes, (*SIZES, "training") if logged else SIZES)
     _check_given(criterion, horizon, baselines, sizes, learn, functionals)
+    check_type(guarded, bool, "`guarded` must be True or False")
     log = log_of(problem_class, instances, sizes or {}, order)
     if log is not None:
         problem_class = of_log(problem_class, log.training)
@@ -172,6 +176,7 @@ def experiment_for(
         prior=Prior(candidates=1 if few else 50),
         presets={"quick": Preset(quick, effort=0.5, candidates=1 if few else 10, shown=100)},
         log=log,
+        guarded=guarded,
     )
     notes = () if log is None else notes_on(log)
     return Experiment(task, recipe, Presentation(title=f"{type(problem_class).__name__}, from {name}.py", notes=notes))

@@ -41,10 +41,10 @@ def guard_for(
         place: where the guard is kept.
 
     Returns:
-        The guarded algorithm; None where a classical method was chosen, where the experiment guards its algorithm
-        itself, and where there is no fallback.
+        The guarded algorithm; None where a classical method was chosen, where the experiment wants no guard or has its
+        own, and where there is no fallback.
     """
-    if choice.chosen != LEARNED or isinstance(learned, Safeguarded):
+    if not experiment.recipe.guarded or choice.chosen != LEARNED or isinstance(learned, Safeguarded):
         return None
     problems = experiment.draw(Role.validation, seed, optimal_losses=True)
     form = form_of_points(experiment.problem_class, jax.tree.map(lambda leaf: leaf[0], problems))

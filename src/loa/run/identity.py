@@ -58,6 +58,7 @@ def identity_of(experiment: Experiment, file: Path | None = None) -> dict[str, A
         "sizes": dict(recipe.sizes),
         "log": {"is": "none", "fingerprint": ""} if recipe.log is None else _of_log(recipe.log),
         "effort": recipe.effort,
+        "guarded": recipe.guarded,
         "candidates": recipe.prior.candidates,
         "prior": repr(recipe.prior),
         "trajectories shown": presentation.shown,
