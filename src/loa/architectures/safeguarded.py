@@ -115,7 +115,8 @@ class Safeguarded(Algorithm):
     have been reached. By 2., that is at most one step after D_{k+1}. So if the fallback, on its own, needs T steps, k
     halvings of them in T_k, and if from a milestone with k halvings it needs no more than the T − T_k that it needs
     from its own, then all takes at most T + (D_{k+1} − T_k) + 1 steps. `loa.learning.guard` chooses deadlines that are
-    little later than T_k on sample problems.
+    little later than T_k on sample problems. No guard that leaves the iterates alone can promise a share of T on every
+    single problem: that the fallback would have been faster on this one shows only by running it.
 
     **What it costs.** Losses and gradients at the iterate are those that the run looks at anyway, and the learned
     algorithm is charged for what it asks. Further calls are counted: a proximal mapping every 4 steps where there is a
