@@ -335,7 +335,8 @@ def guard_rows(numbers: dict) -> str:
 
 def paces(numbers: dict) -> str:
     """The time of a step under a guard, relative to one without, in words."""
-    return ", ".join(f"{each['time_per_step']:.2f} ({each['name']})" for each in numbers["algorithms"])
+    known = [each for each in numbers["algorithms"] if each["time_per_step"] is not None]
+    return ", ".join(f"{each['time_per_step']:.2f} ({each['name']})" for each in known)
 
 
 def watch_table(numbers: dict) -> str:

@@ -23,6 +23,9 @@ import loa
 from loa.learning import guard
 from loa.statistics.timing import best_in_turn
 
+TIMED = 500
+"""Problems on which steps are timed."""
+
 FALLBACKS = {
     "quadratics": "CG",
     "images": "L-BFGS",
@@ -150,8 +153,8 @@ def examined(name: str, count: int):
         setting = dict(criterion=criterion, key=jax.random.key(6))
         guarded = guard(learned, fallback, problem_class, samples, horizon=horizon, **setting)
 
-        def run(algorithm, problem_class, horizon, setting=setting):
-            problems = problem_class.draw(jax.random.key(5), count)
+        def run(algorithm, problem_class, horizon, problems=None, setting=setting):
+            problems = problem_class.draw(jax.random.key(5), count) if problems is None else problems
             functionals = [loa.StoppingTime(), loa.OracleCalls()]
             return loa.evaluate(algorithm, problem_class, problems, horizon=horizon, functionals=functionals, **setting)
 
@@ -184,13 +187,18 @@ def row(alone, guarded, fallback) -> dict:
 def pace(learned, guarded, run, problem_class, horizon) -> dict:
     """The time of a step under a guard that never steps in, relative to one without a guard."""
     calm = dataclasses.replace(guarded, patience=10**6, deadlines=())
-    timed = {
-        key: lambda each=each: run(each, problem_class, horizon).seconds
+    problems = problem_class.draw(jax.random.key(5), TIMED)
+    solved = np.flatnonzero((run(learned, problem_class, horizon, problems).outcome == "solved")[:, 0])
+    if not len(solved):
+        return {"time_per_step": None}
+    problems = jax.tree.map(lambda leaf: leaf[solved], problems)  # where nothing goes wrong
+    runs = {
+        key: lambda each=each: run(each, problem_class, horizon, problems)
         for key, each in {"alone": learned, "guarded": calm}.items()
     }
-    seconds = best_in_turn(timed, 10.0)
-    same = run(calm, problem_class, horizon)["stopping_time"] == run(learned, problem_class, horizon)["stopping_time"]
-    return {"time_per_step": seconds["guarded"] / seconds["alone"], "same_steps": bool(same.all())}
+    same = bool((runs["alone"]()["stopping_time"] == runs["guarded"]()["stopping_time"]).all())
+    seconds = best_in_turn({key: lambda each=each: each().seconds for key, each in runs.items()}, 10.0)
+    return {"time_per_step": seconds["guarded"] / seconds["alone"], "same_steps": same}
 
 
 def main() -> None:
