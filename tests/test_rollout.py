@@ -130,7 +130,8 @@ def test_what_is_met_along_sequences_is_asked_about_its_problem():
     problem, x = met.sample(KEY), jnp.ones(6)
     for method in ("loss", "gradient"):
         np.testing.assert_array_equal(getattr(met, method)(x, problem), getattr(inner, method)(x, problem.problem))
-    np.testing.assert_array_equal(met.prox(x, 0.1, problem), inner.prox(x, 0.1, problem.problem))
+    step = jnp.asarray(0.1)
+    np.testing.assert_array_equal(met.prox(x, step, problem), inner.prox(x, step, problem.problem))
     assert (loa.solve(loa.FISTA(), met, met.draw(KEY, 3), key=KEY, **setting).outcome == "solved").all()
     with pytest.raises(ValueError, match="Rosenbrock has no sequences: define `def next"):
         loa.along_sequences(loa.problems.Rosenbrock(), loa.LBFGS(), length=3, **setting)
