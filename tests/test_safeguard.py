@@ -137,6 +137,7 @@ def test_with_deadlines_chosen_for_the_class_all_takes_a_tenth_longer_than_the_f
     steps, outcome, _ = steps_and_outcome(guarded, QUADRATICS, problems, FITTED["criterion"], 400)
     assert (outcome == "solved").all()
     assert (steps <= 1.1 * expected + 1).mean() >= 0.9
+    assert steps.mean() <= 1.1 * expected.mean()
     late = loa.safeguard(Deranged(way), fallback, patience=200, deadlines=())
     late, _, _ = steps_and_outcome(late, QUADRATICS, problems, FITTED["criterion"], 400)
     if way in ("stands still", "oscillates"):

@@ -24,8 +24,11 @@ PATIENCE = 25
 SHRINKS = 0.99
 """A milestone is a residual, or a loss, that is at most this multiple of the smallest one so far."""
 
+FALLS = 0.7
+"""What each deadline asks for: residual or loss is at most this multiple of what the deadline before asks for."""
+
 HALVINGS = 3
-"""How often residual or loss must have been halved by default, each time within twice the patience."""
+"""How often residual or loss must about have been halved by default, each time within twice the patience."""
 
 EXPLODES = 1e6
 """A loss that is larger than the first one by this multiple of it, with a larger gradient, is not waited for."""
@@ -97,7 +100,7 @@ class Safeguarded(Algorithm):
     control, and its iterates are exactly what they would be without a guard, as long as
 
     1. the last milestone is at most max(`patience`, t/4) steps ago,
-    2. r or ℓ, at the milestones so far, is at most 2⁻ᵏ of what it was at the start, for each k whose deadline has
+    2. r or ℓ, at the milestones so far, is at most 0.7ᵏ of what it was at the start, for each k whose deadline has
        passed (not with mini-batches), and
     3. iterate, loss and gradient are finite (a loss with a non-smooth part may be +∞), and loss and gradient are not
        both larger than at the start, the loss by a million times its size there.
@@ -111,12 +114,12 @@ class Safeguarded(Algorithm):
     milestone: by 1., each time t ≥ 4 `patience` is followed by one before 4t/3 + 1. Each of them multiplies r* or ℓ* by
     at most 0.99, so that one of the two tends to 0: the milestones become stationary, or optimal.
 
-    **How many steps are lost.** Let D_k be the k-th deadline, and suppose that the fallback takes over when k halvings
-    have been reached. By 2., that is at most one step after D_{k+1}. So if the fallback, on its own, needs T steps, k
-    halvings of them in T_k, and if from a milestone with k halvings it needs no more than the T − T_k that it needs
-    from its own, then all takes at most T + (D_{k+1} − T_k) + 1 steps. `loa.learning.guard` chooses deadlines that are
-    little later than T_k on sample problems. No guard that leaves the iterates alone can promise a share of T on every
-    single problem: that the fallback would have been faster on this one shows only by running it.
+    **How many steps are lost.** Let D_k be the k-th deadline, and suppose that the fallback takes over when r or ℓ has
+    fallen to 0.7ᵏ. By 2., that is at most one step after D_{k+1}. So if the fallback, on its own, needs T steps, T_k of
+    them to fall to 0.7ᵏ, and if from a milestone there it needs no more than the T − T_k that it needs from its own,
+    then all takes at most T + (D_{k+1} − T_k) + 1 steps. `loa.learning.guard` chooses deadlines such that this is T plus
+    a tenth on most sample problems. No guard that leaves the iterates alone can promise that on every single problem:
+    that the fallback would have been faster on this one shows only by running it.
 
     **What it costs.** Losses and gradients at the iterate are those that the run looks at anyway, and the learned
     algorithm is charged for what it asks. Further calls are counted: a proximal mapping every 4 steps where there is a
@@ -129,8 +132,8 @@ class Safeguarded(Algorithm):
         learned: the algorithm that is in control first.
         fallback: a classical algorithm, whose convergence can be relied on.
         patience: steps without a milestone that are always tolerated, at least 1.
-        deadlines: the numbers of steps, ascending, by which r or ℓ must have been halved once, twice, and so on; by
-            default 2, 4 and 6 times the patience.
+        deadlines: the numbers of steps, ascending, by which r or ℓ must have fallen to 0.7, 0.7², and so on; by default
+            to about a half, a quarter and an eighth, after 2, 4 and 6 times the patience.
     """
 
     learned: Algorithm
@@ -181,7 +184,7 @@ class Safeguarded(Algorithm):
 
     @property
     def _deadlines(self) -> np.ndarray:
-        usual = tuple(2 * self.patience * number for number in range(1, HALVINGS + 1))
+        usual = [2 * self.patience * number for number in range(1, HALVINGS + 1) for _ in range(2)]
         return np.asarray(usual if self.deadlines is None else self.deadlines, np.int32)
 
     def _learned_step(
@@ -225,7 +228,7 @@ class Safeguarded(Algorithm):
         progress = waited <= jnp.maximum(patience, guard.time // 4)
         first_residual = jnp.where(jnp.isinf(guard.first_residual), best.residual, guard.first_residual)
         if gradient is not None:
-            wanted = 0.5 ** jnp.sum(guard.time >= self._deadlines)
+            wanted = FALLS ** jnp.sum(guard.time >= self._deadlines)
             progress &= shrunk(best, first_residual, first_value) <= wanted
         small = value <= first_value + EXPLODES * jnp.abs(first_value)
         small |= (prox & jnp.isposinf(value)) | (slope < first_slope)
@@ -341,8 +344,8 @@ def safeguard(
         learned: an algorithm, or a stack of them, each of which is then guarded in the same way.
         fallback: the classical algorithm.
         patience: steps without progress that are always tolerated, at least 1.
-        deadlines: numbers of steps by which residual or loss must have been halved once, twice, and so on. To choose
-            them and the patience for a class, use `loa.learning.guard`.
+        deadlines: numbers of steps by which residual or loss must have fallen to 0.7, 0.7², and so on, of what it was
+            at the start. To choose them and the patience for a class, use `loa.learning.guard`.
 
     Returns:
         A `loa.architectures.Safeguarded` algorithm, where the rule and its proof are stated; a stack for a stack; the

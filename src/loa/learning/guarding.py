@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..architectures.safeguarded import IN_NOISE, PATIENCE, GuardedState, Safeguarded, safeguard, shrunk
+from ..architectures.safeguarded import FALLS, IN_NOISE, PATIENCE, GuardedState, Safeguarded, safeguard, shrunk
 from ..problems.criterion import Criterion
 from ..problems.oracle import Oracle
 from ..problems.problem_class import ProblemClass, count_problems
@@ -24,11 +24,14 @@ from ..trajectory.functionals import End, Functional, Record, StoppingTime
 from ..trajectory.job import Job
 from ..trajectory.kernels import in_precision_of_problems
 
-LEVELS = 40
-"""How many halvings get a deadline at most."""
+LEVELS = 60
+"""How many deadlines there are at most."""
 
 SLACK = 0.1
 """How far the learned algorithm may fall behind the fallback, as a share of the steps that the fallback needs."""
+
+FAST = 0.1
+"""The fallback is this much of the time faster than what counts as its steps."""
 
 NEVER = 10**6
 """A patience that no trajectory exhausts."""
@@ -47,11 +50,12 @@ def guard(
 ) -> Algorithm:
     r"""Guard a learned algorithm by a classical one, as strictly as it allows on sample problems.
 
-    Both algorithms are run on the problems. Let T be the median of the steps that the fallback needs, and \(T_k\) those
-    until its residual or loss is at most \(2^{-k}\) of what it was at the start. The k-th deadline is \(T_k + T/10\):
-    the learned algorithm may be as slow as the fallback is, and fall behind by a tenth of its steps. Where it is the
-    faster one in the end, though it was slower before, it is not interrupted: deadlines, and the patience, are extended
-    until none of these trajectories is. What the guard does then is stated by `loa.architectures.Safeguarded`.
+    Both algorithms are run on the problems. Let T be the steps that the fallback needs at least on 90% of them, and
+    \(T_k\) those until its residual or loss has fallen to \(0.7^k\) of what it was at the start. Deadline k + 1 is
+    \(T_k + T/10 - 1\): whoever is later has lost more than a tenth of the steps of the fallback. Where the learned
+    algorithm is the faster one in the end, though it was slower before, it is not interrupted: deadlines, and the
+    patience, are extended until none of these trajectories is. What the guard does then is stated by
+    `loa.architectures.Safeguarded`.
 
     Arguments:
         learned: the algorithm to be guarded.
@@ -76,20 +80,20 @@ def guard(
         return learned
     setting = problem_class, problems, criterion, horizon, key, as_evaluations(checkpoints)
     ours, theirs = _paces(learned, *setting), _paces(fallback, *setting)
-    usual = float(np.median(theirs.steps))
+    usual = float(np.quantile(theirs.steps, FAST, method="lower"))
     good = ours.solved & (ours.steps <= (1 + SLACK) * theirs.steps + 1)
-    slack = max(1.0, SLACK * usual)
-    reached = np.median(theirs.halved, axis=0) + slack
-    needed = np.max(np.minimum(ours.halved, ours.steps[:, None])[good], axis=0, initial=0)
-    deadlines = np.maximum.accumulate(np.maximum(np.ceil(reached), needed))
-    deadlines = tuple(int(each) for each in deadlines[reached <= usual + slack])
+    fallen = np.quantile(theirs.fallen, FAST, axis=0, method="lower")
+    allowed = np.concatenate([[0.0], fallen[:-1]]) + SLACK * usual - 1
+    needed = np.max(np.minimum(ours.fallen, ours.steps[:, None])[good], axis=0, initial=1)
+    deadlines = np.maximum.accumulate(np.maximum(np.floor(allowed), needed))
+    deadlines = tuple(int(each) for each in deadlines[fallen <= usual])
     longer = IN_NOISE if problem_class.has("stochastic_loss") else 1
     patience = max(1, math.ceil(np.max(ours.waited[good]) / longer)) if good.any() else PATIENCE
     return safeguard(learned, fallback, patience=patience, deadlines=deadlines)
 
 
 class _Pace(Functional):
-    """When a guarded algorithm has halved residual or loss for the first, second, … time, and its longest wait."""
+    """When residual or loss of a guarded algorithm has fallen to 0.7, 0.7², …, and its longest wait."""
 
     name: str = eqx.field(static=True, kw_only=True, default="pace")
     is_number: ClassVar[bool] = False
@@ -98,12 +102,12 @@ class _Pace(Functional):
         return jnp.full(LEVELS, jnp.inf), jnp.zeros((), jnp.int32)
 
     def update(self, carry: tuple[Array, Array], record: Record) -> tuple[Array, Array]:
-        halved, waited = carry
+        fallen, waited = carry
         state: GuardedState = record.state
         share = shrunk(state.guard.best, state.guard.first_residual, state.guard.first_value)
-        below = share <= 0.5 ** jnp.arange(1, LEVELS + 1)
+        below = share <= FALLS ** jnp.arange(1, LEVELS + 1)
         looked = record.time - 1  # the guard has seen all points but the last one
-        return jnp.where(jnp.isinf(halved) & below, looked, halved), jnp.maximum(waited, state.guard.waited)
+        return jnp.where(jnp.isinf(fallen) & below, looked, fallen), jnp.maximum(waited, state.guard.waited)
 
     def result(self, carry: tuple[Array, Array], end: End) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return carry
@@ -122,7 +126,7 @@ class _Nobody(Algorithm):
 class _Paces(NamedTuple):
     """What a run on the sample problems has shown."""
 
-    halved: Float[np.ndarray, "problem level"]
+    fallen: Float[np.ndarray, "problem level"]
     waited: Int[np.ndarray, " problem"]
     steps: Float[np.ndarray, " problem"]
     solved: Any
@@ -143,5 +147,5 @@ def _paces(
         functionals, int(horizon), None, 1,
     )  # fmt: skip
     _, ended, _ = run_job(job, None, devices, evaluations, False)
-    (halved, waited), steps = jax.tree.map(lambda leaf: np.asarray(leaf[0, :, 0]), ended.values)
-    return _Paces(halved, waited, steps.astype(float), ended.words[0, :, 0] == "solved")
+    (fallen, waited), steps = jax.tree.map(lambda leaf: np.asarray(leaf[0, :, 0]), ended.values)
+    return _Paces(fallen, waited, steps.astype(float), ended.words[0, :, 0] == "solved")
