@@ -117,7 +117,7 @@ class Safeguarded(Algorithm):
     **How many steps are lost.** Let D_k be the k-th deadline, and suppose that the fallback takes over when r or ℓ has
     fallen to 0.7ᵏ. By 2., that is at most one step after D_{k+1}. So if the fallback, on its own, needs T steps, T_k of
     them to fall to 0.7ᵏ, and if from a milestone there it needs no more than the T − T_k that it needs from its own,
-    then all takes at most T + (D_{k+1} − T_k) + 1 steps. `loa.learning.guard` chooses deadlines such that this is T plus
+    then all takes at most T + (D_{k+1} − T_k) + 1 steps. `loa.learning.guard` chooses deadlines such that this is T and
     a tenth on most sample problems. No guard that leaves the iterates alone can promise that on every single problem:
     that the fallback would have been faster on this one shows only by running it.
 
