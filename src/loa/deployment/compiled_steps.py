@@ -153,7 +153,8 @@ def _asking(equation: JaxprEqn) -> Callable[[dict[Any, Any], Functions], None]:
     """Carry out an equation in which something is asked."""
     name, params = equation.primitive.name, equation.params
     if name == "question":
-        run = _answer(params["kind"], equation.outvars[0].aval.dtype)
+        form: Any = equation.outvars[0].aval
+        run = _answer(params["kind"], form.dtype)
     elif name in CALLS:
         run = _Program(params[CALLS[name]]).run
     elif name == "while":
