@@ -18,7 +18,7 @@ from typing import NamedTuple
 from rich.console import Console
 
 import loa
-from loa.certificates.rounding import number_up
+from loa.certificates.bounds.rounding import number_up
 from loa.experiments.experiment import Experiment
 from loa.results.summary import AlgorithmSummary, RunSummary
 from loa.run import Order, carry_out

@@ -9,8 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from loa.certificates.bounds.rounding import number_down, number_up
 from loa.certificates.names import CERTIFIED
-from loa.certificates.rounding import number_down, number_up
 from loa.results.names import COSTS, MEASURES
 from loa.results.quantities import rivals
 from loa.results.summary import AlgorithmSummary, CertificateSummary, RunSummary

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 import loa
 from loa import cli
-from loa.experiments.errors_in_files import OwnFileError
-from loa.experiments.from_file import experiment_for, from_file
-from loa.experiments.rehearsal import rehearse
+from loa.experiments.from_file.errors import OwnFileError
+from loa.experiments.from_file.problem_class import experiment_for, from_file
+from loa.experiments.from_file.rehearsal import rehearse
 
 pytestmark = pytest.mark.wrong_types
 
@@ -351,7 +351,7 @@ def test_the_whole_error_is_shown_if_wanted(tmp_path):
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "raise RuntimeError('oh')  # here" in done.stderr
-    last = "loa.experiments.errors_in_files.OwnFileError: in bowls.py, line 10, "
+    last = "loa.experiments.from_file.errors.OwnFileError: in bowls.py, line 10, "
     assert done.stderr.splitlines()[-1].startswith(last)
 
 

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import loa
-from loa.experiments.from_file import experiment_for
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.problems import ComputedOptimum
 
 from .counts import Count

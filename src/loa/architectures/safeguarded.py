@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, Aside, Stack, initial_state, stack
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.gaps import norm, prox_residual
 from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import ProblemClass, whole_number

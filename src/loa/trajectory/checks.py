@@ -14,20 +14,20 @@ import numpy as np
 from jaxtyping import Array, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, Aside, Stack
+from ..machine.memory_of_programs import largest_array, num_bytes
+from ..messages.arguments import check_type, shown
+from ..messages.errors_of_jax import in_short
+from ..messages.warning import warn
 from ..problems import gaps
-from ..problems.arguments import check_type, shown
 from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
-from ..problems.errors_of_jax import in_short
 from ..problems.per_problem import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
 from ..problems.sets.constraint import check_constraint
 from ..problems.vector_points import Form, dtype_of
-from ..problems.warning import warn
 from .functionals import End, Functional, Indicator
 from .job import Job
 from .kernels import in_precision
-from .memory_of_programs import largest_array, num_bytes
 from .walk import Walk, start_key, trajectory_key
 
 

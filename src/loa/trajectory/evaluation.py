@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..messages.extras import require
+from ..messages.warning import warn
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
-from ..problems.extras import require
 from ..problems.problem_class import ProblemClass, count_problems
-from ..problems.warning import warn
 from ..storage.checkpoint import fingerprint
 from ..storage.resuming import Evaluations, as_evaluations
 from .checks import check_arguments, uses_loss_gap
