@@ -11,9 +11,11 @@ from pathlib import Path
 
 from loa.certificates.bounds.rounding import number_down, number_up
 from loa.certificates.names import CERTIFIED
+from loa.results.algorithm_summary import AlgorithmSummary
+from loa.results.certificate_summary import CertificateSummary
 from loa.results.names import COSTS, MEASURES
 from loa.results.quantities import rivals
-from loa.results.summary import AlgorithmSummary, CertificateSummary, RunSummary
+from loa.results.summary import RunSummary
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHORT = {"oracle_calls": "calls", "milliseconds": "ms"}

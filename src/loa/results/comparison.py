@@ -19,7 +19,7 @@ from ..statistics import measures
 from ..trajectory.checks import check_algorithm, check_functionals
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
-from .summary import AlgorithmSummary, FunctionalSummary
+from .algorithm_summary import AlgorithmSummary, FunctionalSummary
 from .table import table
 
 CONFIDENCE = 0.95

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from ..certificates.certificate import Certificate
 from ..messages.extras import require
 from ..storage.files import write_json, write_whole
-from .summary import COPIED, CertificateSummary, RunSummary
+from .certificate_summary import COPIED, CertificateSummary
+from .summary import RunSummary
 
 if TYPE_CHECKING:
     import xarray

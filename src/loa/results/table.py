@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from .algorithm_summary import AlgorithmSummary, FunctionalSummary, Measured
 from .names import HEADERS, TIMES
-from .summary import AlgorithmSummary, FunctionalSummary, Measured
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -16,9 +16,11 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Certificate
 from ..problems.vector_points import form_of_points
+from ..results.algorithm_summary import AlgorithmSummary, FunctionalSummary
+from ..results.certificate_summary import CertificateSummary
 from ..results.choice import Choice
 from ..results.run_results import Results
-from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
+from ..results.summary import RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED

@@ -94,6 +94,10 @@ class Job(eqx.Module):
         return int(np.prod(self.shape))
 
     @property
+    def first_problem(self) -> Any:
+        return jax.tree.map(lambda leaf: leaf[0], self.problems)
+
+    @property
     def steps(self) -> int:
         return max((functional.steps for functional in self.functionals), default=0)
 

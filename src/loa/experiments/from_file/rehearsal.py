@@ -19,7 +19,7 @@ from ...problems import coincidences, gaps
 from ...problems.criterion import Criterion, loss_below
 from ...problems.problem_class import OPTIONAL, ProblemClass
 from ...problems.programs.quadratic_programs import QuadraticPrograms
-from ...trajectory.checks import check_fit
+from ...trajectory.fit import check_fit
 from ...trajectory.optimal_losses import with_optimal_losses
 from ..experiment import Experiment, Learn, Lesson
 

@@ -11,9 +11,11 @@ import numpy as np
 from ...certificates import Certificate, Plan
 from ...certificates.bounds.rounding import number_exact
 from ...deployment.any_solver.space import words
+from ...results.algorithm_summary import AlgorithmSummary, FunctionalSummary
+from ...results.certificate_summary import CertificateSummary
 from ...results.choice import Choice
 from ...results.run_results import Results
-from ...results.summary import RESERVED, AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
+from ...results.summary import RESERVED, RunSummary
 from ...trajectory.units import unit_of
 from ..certification import CONFIDENCE
 from ..looks import Looks
