@@ -12,8 +12,8 @@ from loa.certificates import decide
 from loa.certificates.contest import more_problems
 from loa.presentation.report.verdict import headline
 from loa.results.algorithm_summary import AlgorithmSummary, Measured
+from loa.results.intervals import mean_interval
 from loa.results.quantities import contests
-from loa.results.summary import mean_interval
 
 CAP, PROBLEMS, RUNS = 500.0, 100, 400
 
