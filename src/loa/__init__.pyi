@@ -34,6 +34,7 @@ from .certificates import certify as certify
 from .deployment.adapters.to_optax import to_optax as to_optax
 from .deployment.adapters.to_scipy import scipy_method as scipy_method
 from .deployment.adapters.to_torch import torch_optimizer as torch_optimizer
+from .deployment.along_sequences import along_sequences as along_sequences
 from .deployment.any_solver.external import External as External
 from .deployment.any_solver.measure import measure as measure
 from .deployment.any_solver.tuning import tune_solver as tune_solver

@@ -3,6 +3,8 @@
 from .adapters.to_optax import to_optax as to_optax
 from .adapters.to_scipy import scipy_method as scipy_method
 from .adapters.to_torch import torch_optimizer as torch_optimizer
+from .along_sequences import Met as Met
+from .along_sequences import along_sequences as along_sequences
 from .any_solver.external import External as External
 from .any_solver.measure import measure as measure
 from .any_solver.program_solvers import solve_with as solve_with

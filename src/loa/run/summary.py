@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
+from ..architectures.safeguarded import family_of, in_words
 from ..certificates import Certificate
 from ..problems.vector_points import form_of_points
 from ..results.algorithm_summary import AlgorithmSummary, FunctionalSummary
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from .script import Order
 
-STAGES = {"learn": "train", "prior": "prior", "posterior": "posterior", "certify": "certify"}
+STAGES = {"learn": "train", "guard": "train", "prior": "prior", "posterior": "posterior", "certify": "certify"}
 """Under which name the seconds of a stage are reported; all others belong to the evaluation."""
 
 
@@ -75,7 +76,7 @@ def summarize(
         for name, values in examined.by_algorithm.items()
     }
     learned = described.pop("learned")
-    family = learned.family or type(deployed).__name__
+    family = learned.family or family_of(deployed)
     summary = RunSummary(
         experiment=experiment.name,
         title=experiment.presentation.title,
@@ -85,7 +86,7 @@ def summarize(
         t_max=experiment.horizon,
         criterion=str(experiment.criterion),
         dimension=_dimension(order),
-        algorithm=type(deployed).__name__,
+        algorithm=in_words(deployed),
         sizes=dict(experiment.sizes),
         confidence=CONFIDENCE,
         functionals=functionals,

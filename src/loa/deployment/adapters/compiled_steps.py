@@ -1,35 +1,37 @@
 """Steps with functions from outside of loa, compiled piece by piece between the questions to these functions.
 
-A step is a computation that now and then asks for a loss or a gradient, or tests whether a loop ends. The answers up to
-a point say which way it has taken. For each way there is a program that computes the step, given these answers, up to
-the next question. It is compiled when a way is taken for the first time; afterwards a question costs one call of it.
+A step is traced once, with a question in the place of each loss and gradient. What lies between two questions is
+compiled as one piece. Loops and branches in which questions are asked are carried out here, and their bodies are
+divided in the same way, so that there are as many pieces as the step has questions, however often a loop runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
-from jaxtyping import Array, Key, Scalar
+from jax.core import ShapedArray, eval_jaxpr
+from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive
+from jaxtyping import Array, Key
 
 from ...algorithms.algorithm import Algorithm, initial_state
 from ...trajectory.walk import state_key, step_key
-from .python_functions import EagerOracle, NoProblem, Outside
+from .python_functions import EagerOracle, NoProblem, Outside, OutsideOracle
 
-Carry = TypeVar("Carry")
-Path = tuple[Any, ...]
-"""What happened in a step so far: the kinds of the questions that were answered, and the results of tests."""
+Functions = dict[str, Callable[[np.ndarray], Any]]
+"""The functions from outside, "value" and "gradient"."""
 
 EAGER = 25
 """The first steps run operation by operation: to compile them would take longer."""
 
-MOST_PROGRAMS = 48
-"""The number of ways that are compiled; a step that takes another one runs operation by operation."""
+CALLS = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr"}
+"""Primitives that carry out a program, and the name under which they hold it."""
+
+question = Primitive("question")
+question.def_abstract_eval(lambda x, *, kind: ShapedArray(() if kind == "value" else x.shape, x.dtype))
 
 
 class CompiledSteps:
@@ -42,9 +44,7 @@ class CompiledSteps:
 
     def __init__(self, algorithm: Algorithm, dtype: Any):
         self.algorithm, self.dtype = algorithm, dtype
-        parameters, self._rest = eqx.partition(algorithm, eqx.is_array)
-        self._parameters, self._structure = jax.tree.flatten(parameters)
-        self._programs: dict[Path, _Program] = {}
+        self._programs: dict[Any, tuple[_Program, Any]] = {}
         self._made = 0
 
     def init(self, x0: Any, value: Callable[[Any], Any], gradient: Callable[[Any], Any], key: Key[Array, ""]) -> Any:
@@ -64,27 +64,24 @@ class CompiledSteps:
             value, gradient: the functions from outside; they take a concrete point and return arrays of NumPy.
         """
         self._made += 1
-        compiled = None if self._made <= EAGER else self._compiled(state, key, value, gradient)
-        if compiled is not None:
-            return compiled[0]
-        return self.algorithm.step(_eager(value, gradient), state, key)
+        if self._made <= EAGER:
+            return self.algorithm.step(_eager(value, gradient), state, key)
+        leaves, structure = jax.tree.flatten((state, key))
+        form = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        if form not in self._programs:
+            self._programs[form] = self._traced(state, key)
+        program, after = self._programs[form]
+        return jax.tree.unflatten(after, program.run(leaves, {"value": value, "gradient": gradient}))
 
-    def _compiled(self, state: Any, key: Any, value: Any, gradient: Any) -> tuple[Any] | None:
-        path, answers = (), []
-        while len(self._programs) < MOST_PROGRAMS or path in self._programs:
-            if path not in self._programs:
-                self._programs[path] = _Program(self._structure, self._rest, path)
-            program = self._programs[path]
-            found = program.run(self._parameters, state, key, answers)
-            if program.question == "end":
-                return (found,)
-            if program.question == "test":
-                path = (*path, bool(found))
-                continue
-            path, point = (*path, program.question), np.asarray(found)
-            asked = {"value": [value], "gradient": [gradient], "both": [value, gradient]}[program.question]
-            answers.append([function(point) for function in asked])
-        return None
+    def _traced(self, state: Any, key: Any) -> tuple[_Program, Any]:
+        """The program of a step, and the structure of the state that it returns."""
+        outside = Outside(lambda x: question.bind(x, kind="value"), lambda x: question.bind(x, kind="gradient"))
+
+        def step(state: Any, key: Any) -> Any:
+            return self.algorithm.step(OutsideOracle(outside, NoProblem()), state, key)
+
+        traced, form = jax.make_jaxpr(step, return_shape=True)(state, key)
+        return _Program(traced), jax.tree.structure(form)
 
 
 @jax.jit
@@ -98,65 +95,121 @@ def _eager(value: Callable[[Any], Any], gradient: Callable[[Any], Any]) -> Eager
 
 
 class _Program:
-    """A step up to the question that follows a way; `question` is "end" if there is none."""
+    """A traced computation, divided where it asks."""
 
-    def __init__(self, structure: Any, rest: Algorithm, path: Path):
-        self.question = ""
+    def __init__(self, traced: ClosedJaxpr):
+        self.jaxpr: Jaxpr = traced.jaxpr
+        self.consts = dict(zip(self.jaxpr.constvars, traced.consts, strict=True))
+        self.parts = _parts(self.jaxpr)
 
-        def run(parameters: Any, state: Any, key: Any, answers: list[Any]) -> Any:
-            algorithm = eqx.combine(jax.tree.unflatten(structure, parameters), rest)
-            try:
-                found, self.question = algorithm.step(_ReplayingOracle(path, answers), state, key), "end"
-            except _Question as asked:
-                found, self.question = asked.about, asked.kind
-            return found
-
-        self.run = jax.jit(run)
-
-
-class _Question(Exception):
-    """Ends the tracing of a step where something has to be known."""
-
-    def __init__(self, kind: str, about: Any):
-        self.kind, self.about = kind, about
+    def run(self, arguments: Iterable[Any], functions: Functions) -> list[Any]:
+        """The results of the computation, with answers of these functions."""
+        known = {**self.consts, **dict(zip(self.jaxpr.invars, arguments, strict=True))}
+        for part in self.parts:
+            part(known, functions)
+        return [_read(known, atom) for atom in self.jaxpr.outvars]
 
 
-class _ReplayingOracle(EagerOracle):
-    """An oracle that gives the answers of a way in their order, and then asks."""
+def _parts(jaxpr: Jaxpr) -> list[Callable[[dict[Any, Any], Functions], None]]:
+    """Compiled pieces, and between them what asks; each computes variables from those that are known."""
+    parts: list[Callable[[dict[Any, Any], Functions], None]] = []
+    wanted, piece = _variables(jaxpr.outvars), []
+    for equation in reversed(jaxpr.eqns):
+        if _asks(equation):
+            if piece:
+                parts.append(_Piece(jaxpr, piece, wanted))
+                wanted, piece = wanted | parts[-1].needs, []
+            parts.append(_asking(equation))
+            wanted = wanted | _variables(equation.invars)
+        else:
+            piece = [equation, *piece]
+    first = [_Piece(jaxpr, piece, wanted)] if piece else []
+    return [*first, *reversed(parts)]
 
-    def __init__(self, path: Path, answers: list[Any]):
-        super().__init__(
-            Outside(lambda x: self._ask("value", x)[0], lambda x: self._ask("gradient", x)[0]), NoProblem()
+
+class _Piece:
+    """Equations without questions, compiled together."""
+
+    def __init__(self, jaxpr: Jaxpr, equations: list[JaxprEqn], wanted: set[Any]):
+        made = _variables(out for each in equations for out in each.outvars)
+        self.needs = _variables(atom for each in equations for atom in each.invars) - made
+        self._inputs, self._outputs = list(self.needs), [each for each in made if each in wanted]
+        inner = jaxpr.replace(
+            constvars=[], invars=self._inputs, outvars=self._outputs, eqns=equations,
+            debug_info=jaxpr.debug_info.with_unknown_names(),
+        )  # fmt: skip
+        self._compiled = jax.jit(lambda given: eval_jaxpr(inner, (), *given))
+
+    def __call__(self, known: dict[Any, Any], functions: Functions) -> None:
+        found = self._compiled([known[each] for each in self._inputs])
+        known.update(zip(self._outputs, found, strict=True))
+
+
+def _asking(equation: JaxprEqn) -> Callable[[dict[Any, Any], Functions], None]:
+    """Carry out an equation in which something is asked."""
+    name, params = equation.primitive.name, equation.params
+    if name == "question":
+        run = _answer(params["kind"], equation.outvars[0].aval.dtype)
+    elif name in CALLS:
+        run = _Program(params[CALLS[name]]).run
+    elif name == "while":
+        run = _loop(params)
+    elif name == "cond":
+        run = _branch([_Program(each) for each in params["branches"]])
+    else:
+        raise TypeError(
+            f"this algorithm calls the oracle inside of {name}, where functions from outside of loa cannot be called: "
+            "use oracle.while_loop or oracle.cond instead."
         )
-        self._path, self._answers = iter(path), iter(answers)
 
-    def value_and_gradient(self, x: Any) -> tuple[Scalar, Any]:
-        value, gradient = self._ask("both", x)
-        return value, gradient
+    def part(known: dict[Any, Any], functions: Functions) -> None:
+        found = run([_read(known, atom) for atom in equation.invars], functions)
+        known.update(zip(equation.outvars, found, strict=True))
 
-    def stochastic_value_and_gradient(self, x: Any, key: Key[Array, ""]) -> tuple[Scalar, Any]:
-        return self.value_and_gradient(x)
+    return part
 
-    def stochastic_gradient(self, x: Any, key: Key[Array, ""]) -> Any:
-        return self._ask("gradient", x)[0]
 
-    def while_loop(self, condition: Callable[[Carry], Any], body: Callable[[Carry], Carry], carry: Carry) -> Carry:
-        while self._test(condition(carry)):
-            carry = body(carry)
-        return carry
+def _answer(kind: str, dtype: Any) -> Callable[..., list[Any]]:
+    return lambda given, functions: [np.asarray(functions[kind](np.array(given[0])), dtype)]
 
-    def cond(self, predicate: Any, if_true: Callable[..., Carry], if_false: Callable[..., Carry], *operands) -> Carry:
-        return if_true(*operands) if self._test(predicate) else if_false(*operands)
 
-    def _ask(self, kind: str, x: Any) -> Any:
-        if next(self._path, None) is None:
-            raise _Question(kind, x)
-        return next(self._answers)
+def _loop(params: dict[str, Any]) -> Callable[..., list[Any]]:
+    condition, body = _Program(params["cond_jaxpr"]), _Program(params["body_jaxpr"])
+    first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
 
-    def _test(self, predicate: Any) -> bool:
-        if not isinstance(predicate, Tracer):
-            return bool(predicate)
-        decided = next(self._path, None)
-        if decided is None:
-            raise _Question("test", predicate)
-        return decided
+    def run(given: list[Any], functions: Functions) -> list[Any]:
+        carried = given[second:]
+        while bool(condition.run([*given[:first], *carried], functions)[0]):
+            carried = body.run([*given[first:second], *carried], functions)
+        return carried
+
+    return run
+
+
+def _branch(branches: list[_Program]) -> Callable[..., list[Any]]:
+    def run(given: list[Any], functions: Functions) -> list[Any]:
+        return branches[min(max(int(given[0]), 0), len(branches) - 1)].run(given[1:], functions)
+
+    return run
+
+
+def _asks(equation: JaxprEqn) -> bool:
+    """Whether something is asked in an equation, at whatever depth."""
+    return equation.primitive is question or any(
+        _asks(inner) for program in _programs_in(equation) for inner in program.eqns
+    )
+
+
+def _programs_in(equation: JaxprEqn) -> Iterable[Jaxpr]:
+    for value in equation.params.values():
+        for each in value if isinstance(value, tuple | list) else (value,):
+            if isinstance(each, ClosedJaxpr | Jaxpr):
+                yield each.jaxpr if isinstance(each, ClosedJaxpr) else each
+
+
+def _variables(atoms: Iterable[Any]) -> set[Any]:
+    return {atom for atom in atoms if not isinstance(atom, Literal)}
+
+
+def _read(known: dict[Any, Any], atom: Any) -> Any:
+    return atom.val if isinstance(atom, Literal) else known[atom]
