@@ -11,8 +11,11 @@ import loa
 from loa.certificates import CappedMean, Distribution, Mean, MomentMean, Probability, Quantile, decide
 from loa.certificates.from_table import certify_table
 from loa.certificates.goal import SEQUENCES
+from loa.experiments.solver_file import solver_from_file
 from loa.results.summary import AlgorithmSummary, FunctionalSummary
 from loa.results.table import table as table_of
+from loa.run.identity import differences
+from loa.run.solver_script import SolverOrder
 
 HORIZON = 100
 
@@ -166,6 +169,28 @@ def test_a_word_for_not_solved_is_not_taken_for_solved():
     with pytest.warns(UserWarning, match="3 of 5 runs failed"):
         performance = loa.measure(failing, ["false", "no", "", "true", "solved"], timeout=20.0)
     assert performance.outcome.ravel().tolist() == ["failed"] * 3 + ["solved"] * 2
+
+
+def test_an_executable_that_was_changed_is_another_solver(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "solve.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    script.chmod(0o755)
+    before = [loa.External(command).fingerprint for command in ("./solve.sh {instance}", "sh solve.sh {instance}")]
+    script.write_text("#!/bin/sh\nsleep 1\n")
+    after = [loa.External(command).fingerprint for command in ("./solve.sh {instance}", "sh solve.sh {instance}")]
+    assert not set(before) & set(after)
+
+
+def test_times_of_two_machines_are_not_mixed(tmp_path, monkeypatch):
+    """A run of a solver that was begun on one machine is not resumed on another."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "sleeping.py"
+    path.write_text("def solve(instance): pass\ninstances = [float(each) for each in range(20)]\ntimeout = 5.0\n")
+    order = SolverOrder(solver_from_file(path, 0), path)
+    before = order.identity()
+    monkeypatch.setattr("loa.run.solver_script.machine", lambda: {"processor": "another", "cores": 1})
+    assert differences(before, order.identity()) == [f"machine: {before['machine']} before, another, 1 now"]
 
 
 # The watch
