@@ -53,6 +53,8 @@ def check(certificate: Certificate, values: Any, prior_values: Any = None) -> No
             "these are not the values that the certificate was made from: give all of them, in the order in which the "
             "problems were drawn."
         )
+    if certificate.kind != "progressive" and certificate.n != len(values):
+        raise ValueError(f"the certificate speaks of {certificate.n} problems, but there are {len(values)} values.")
     delta = failure_probability(certificate.confidence)
     if certificate.target == "posterior":
         bound = _posterior_bound(certificate, values, delta)

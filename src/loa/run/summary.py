@@ -157,12 +157,25 @@ def provenance(command: str, file: Path | None) -> dict[str, Any]:
         "commit": commit(),
         "versions": versions(),
         "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
+            **machine(),
             "python": platform.python_version(),
             "devices": [str(device) for device in jax.devices()],
         },
     }
+
+
+def machine() -> dict[str, Any]:
+    """What running times depend on, besides the load."""
+    return {"processor": _model() or platform.processor() or platform.machine(), "cores": os.cpu_count()}
+
+
+def _model() -> str:
+    """The name of the processor, where the operating system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def _data(examined: Examined, names: list[str], certified: Certified, order: Order) -> xarray.Dataset:

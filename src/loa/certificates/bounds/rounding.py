@@ -63,6 +63,15 @@ def number_down(number: float) -> str:
     return _significant(number, ROUND_FLOOR)
 
 
+def two_digits_up(number: float) -> str:
+    """A margin, with two digits, rounded up.
+
+    >>> two_digits_up(0.1412), two_digits_up(38.2), two_digits_up(412.0)
+    ('0.15', '39', '420')
+    """
+    return _significant(number, ROUND_CEILING, digits=2)
+
+
 def number_exact(number: float) -> str:
     """A number in full, in the shortest form that denotes it.
 
@@ -112,11 +121,11 @@ def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 
 
-def _significant(number: float, rounding: str) -> str:
+def _significant(number: float, rounding: str, digits: int = DIGITS) -> str:
     if number == 0 or not math.isfinite(number):
         return number_exact(number)
     exact = _decimal(number)
-    last = Decimal((0, (1,), exact.adjusted() - DIGITS + 1))
+    last = Decimal((0, (1,), exact.adjusted() - digits + 1))
     return f"{float(exact.quantize(last, rounding=rounding)):.12g}"
 
 

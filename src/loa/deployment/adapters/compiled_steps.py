@@ -117,8 +117,9 @@ def _parts(jaxpr: Jaxpr) -> list[Callable[[dict[Any, Any], Functions], None]]:
     for equation in reversed(jaxpr.eqns):
         if _asks(equation):
             if piece:
-                parts.append(_Piece(jaxpr, piece, wanted))
-                wanted, piece = wanted | parts[-1].needs, []
+                compiled = _Piece(jaxpr, piece, wanted)
+                parts.append(compiled)
+                wanted, piece = wanted | compiled.needs, []
             parts.append(_asking(equation))
             wanted = wanted | _variables(equation.invars)
         else:
@@ -149,7 +150,7 @@ def _asking(equation: JaxprEqn) -> Callable[[dict[Any, Any], Functions], None]:
     """Carry out an equation in which something is asked."""
     name, params = equation.primitive.name, equation.params
     if name == "question":
-        run = _answer(params["kind"], equation.outvars[0].aval.dtype)
+        run = _answer(params["kind"], equation.outvars[0].aval.dtype)  # pyright: ignore[reportAttributeAccessIssue]
     elif name in CALLS:
         run = _Program(params[CALLS[name]]).run
     elif name == "while":

@@ -8,6 +8,7 @@ import inspect
 import json
 import pickle
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -80,9 +81,9 @@ class External:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the command, or of the function and of the file that defines it."""
+        """A hash of the command and of the files that it names, or of the function and of the file that defines it."""
         if not callable(self.solve):
-            parts = _words(self.solve)
+            parts = [*_words(self.solve), *_contents(_words(self.solve))]
         else:
             try:
                 source = Path(inspect.getsourcefile(self.solve) or "").read_text()
@@ -127,6 +128,12 @@ class Referred:
 
 def _words(command: str | Sequence[str] | Any) -> list[str]:
     return shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+
+
+def _contents(words: Sequence[str]) -> list[str]:
+    """Hashes of the executable and of all files that a command names, such as a script."""
+    files = [shutil.which(words[0]) or words[0], *words[1:]]
+    return [hashlib.blake2b(Path(each).read_bytes()).hexdigest() for each in files if Path(each).is_file()]
 
 
 def _of_function(function: Any) -> dict[str, Any]:

@@ -48,6 +48,11 @@ class Claim:
                 f"only certificates of a {', '.join(WATCHED[:-1])} or {WATCHED[-1]} of the deployed algorithm can be "
                 f"watched, not those of a {certificate.measure} of the {certificate.target}."
             )
+        if certificate.beyond is not None or certificate.moment is not None:
+            raise ValueError(
+                "a certificate of a mean without a largest value cannot be watched: of values beyond its cap, or under "
+                "a declared moment, a stream shows only a part. Watch a quantile, or a tail at the cap."
+            )
         if SEQUENCE in certificate.about:
             raise ValueError(
                 "a certificate about sequences cannot be watched problem by problem: those of one sequence depend on "

@@ -27,7 +27,7 @@ MOST_SHOWN = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Alarm:
-    """A quantity is no longer distributed as in the calibration sample.
+    """A quantity no longer looks like the calibration sample.
 
     Fields:
         quantity: the one that gave it away.
@@ -41,7 +41,7 @@ class Alarm:
 
     def __str__(self) -> str:
         return (
-            f"After {self.time} observations, {self.quantity} is no longer distributed as in the calibration sample: "
+            f"After {self.time} observations, {self.quantity} no longer looks like the calibration sample: "
             f"the evidence is {self.evidence:.3g}."
         )
 

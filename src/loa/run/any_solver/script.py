@@ -31,6 +31,7 @@ from ..certification import CONFIDENCE
 from ..directory import RunDirectory
 from ..identity import files_used
 from ..small_samples import out_of_reach
+from ..summary import machine
 from .summary import Measured, summarize_solver
 
 SETTING = "parameters.json"
@@ -74,7 +75,7 @@ class SolverOrder:
         return self.experiment.trials or TRIALS.get(self.preset, TRIALS["quick"])
 
     def identity(self) -> dict[str, Any]:
-        """What determines the results, but for the clock."""
+        """What determines the results: the machine as well, because running times are certified."""
         own, pool = self.experiment, self.experiment.pool
         return {
             "experiment": own.name,
@@ -92,6 +93,7 @@ class SolverOrder:
             "quantile": str(own.quantile),
             "sizes": dict(pool.sizes),
             "versions": versions(),
+            "machine": ", ".join(map(str, machine().values())),
         }
 
 
