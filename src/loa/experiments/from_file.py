@@ -32,6 +32,7 @@ from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.programs import QuadraticPrograms, residuals_below
 from ..problems.programs import residual as program_residual
 from ..problems.waiting import waiting_for
+from ..problems.warning import warn
 from ..storage.public_classes import classes_in
 from ..trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
 from . import families
@@ -39,6 +40,7 @@ from .checks import check_baselines, check_functionals, check_sizes, check_type
 from .errors_in_files import blamed_on
 from .experiment import Experiment, Learn, Presentation, Preset, Prior, Recipe, Task
 from .logged import FEW, instances_in, log_of, notes_on
+from .misspelled import near_misses
 from .nonlinear_families import classical_methods, relative_criterion
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
@@ -69,6 +71,8 @@ def from_file(path: Path) -> Experiment:
     _check_path(path)
     with blamed_on(path, wholly=True), waiting_for(f"the checks of {path}"):
         module = imported(path)
+        for sentence in near_misses(module):
+            warn(sentence)
         found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
         recipe = dataclasses.replace(
             found.recipe,
@@ -236,8 +240,18 @@ def _check_path(path: Path) -> None:
     if path.suffix != ".py":
         raise ValueError(f"{path} is not a Python file: its name must end in .py.")
     other = sys.modules.get(path.stem)
-    if other is not None and getattr(other.__spec__, "loader_state", None) != OWN:
-        raise ValueError(f"{path} has the name of the module {path.stem}, which loa needs: rename the file.")
+    if _is_installed(path.stem) or (other is not None and getattr(other.__spec__, "loader_state", None) != OWN):
+        raise ValueError(f"{path} has the name of the module {path.stem}, which loa may need: rename the file.")
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a module of this name belongs to Python or is installed; `test` is used by nothing but Python's own."""
+    if name in sys.stdlib_module_names:
+        return name != "test"
+    if name in sys.modules or "." in name:
+        return False
+    found = importlib.util.find_spec(name)
+    return found is not None and "site-packages" in Path(found.origin or "").parts
 
 
 def imported(path: Path) -> ModuleType:
