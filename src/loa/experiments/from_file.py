@@ -71,9 +71,9 @@ def from_file(path: Path) -> Experiment:
     _check_path(path)
     with blamed_on(path, wholly=True), waiting_for(f"the checks of {path}"):
         module = imported(path)
+        found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
         for sentence in near_misses(module):
             warn(sentence)
-        found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
         recipe = dataclasses.replace(
             found.recipe,
             classes=(*found.recipe.classes, *classes_in(module)),
