@@ -14,6 +14,8 @@ from loa import cli
 from loa.experiments.from_file.errors import OwnFileError
 from loa.experiments.from_file.problem_class import experiment_for, from_file
 from loa.experiments.from_file.rehearsal import rehearse
+from loa.experiments.from_file.misspelled import near_misses
+from loa.experiments.from_file.problem_class import imported
 
 pytestmark = pytest.mark.wrong_types
 
@@ -91,6 +93,20 @@ def inside(*methods):
 
 CLASS = "class Bowls(loa.ProblemClass):"
 PROX = ("prox(self, x, step_size, problem):", "x")
+FIELD = "    def sample(self, key):"
+LOSS_HEAD = "    def loss(self, x, problem):"
+OPTIMUM = "    def optimal_loss(self, problem):"
+
+
+def own(line):
+    """The file with one more line in its class, which is to be named."""
+    return BOWLS.replace(FIELD, f"{line}  # here\n\n{FIELD}", 1)
+
+
+def smooth(*methods):
+    """The file with a smooth part of its loss, and methods that go with it."""
+    return inside(*methods).replace("def loss", "def smooth")
+
 
 THE_FILE = {
     "empty": ("", "must be one subclass of loa.ProblemClass (found: none)"),
@@ -107,6 +123,13 @@ THE_FILE = {
     "Latin letters": ("x = 'Grüße'\n".encode("latin-1"), "'utf-8' codec can't decode byte"),
     "null bytes": (b"x = 1\0\n", "null bytes"),
     "refused by loa": ("import loa\nloa.loss_below(-1)  # here\n", "tolerance of a criterion must be positive, got -1"),
+    "reads an answer": ("name = input()  # here\n", "(correct this, or add --traceback"),
+    "arguments": ("import sys\nn = int(sys.argv[70])  # here\n", "IndexError: list index out of range"),
+    "class inside a function": (
+        "def make():\n    import loa\n    class Bowls(loa.ProblemClass): pass\n",
+        "found: none",
+    ),
+    "no import": (BOWLS.replace(", loa\n", "\n").replace(CLASS, f"{CLASS}  # here"), "NameError: name 'loa' is not"),
     "no experiment": ("experiment = 3  # here\n", "must be a loa.experiments.experiment.Experiment, got 3"),
     "experiment that raises": ("def experiment():\n    return 1 / 0  # here\n", "ZeroDivisionError"),
 }
@@ -170,6 +193,89 @@ THE_CLASS = {
         unmarked(inside(("gradient(self, x, problem):", "x[:2]"))),
         "Bowls.gradient there has shape (2,)",
     ),
+    "a list as a field": (unmarked(own("    rates: list = [1, 2]")), "mutable default"),
+    "sets a field": (
+        own("    def __init__(self):").replace("  # here\n", "\n        self.a = 1  # here\n", 1),
+        "problem classes are frozen",
+    ),
+    "loss that is a number": (
+        unmarked(BOWLS.replace(f"{LOSS_HEAD}\n{LOSS}", "    loss = 3")),
+        "must be a method, got 3: write `def loss(",
+    ),
+    "start that is an array": (
+        unmarked(BOWLS.replace(f"    def start(self, problem, key):\n{START}", "    start = jnp.ones(4)")),
+        "Bowls.start must be a method, got Array",
+    ),
+    "loss in another order": (
+        instead("def loss", "    def loss(self, problem, x):"),
+        "arguments in another order than",
+    ),
+    "start in another order": (instead("def start", "    def start(self, key, problem):"), "in another order than loa"),
+    "loss that calls itself": (unmarked(loss("return self.loss(x, problem)")), "RecursionError"),
+    "loss in place": (loss("x[0] = 1.0; return jnp.sum(x)  # here"), "use x = x.at[idx].set(y)"),
+    "loss of some": (loss("return jnp.sum(x[x > 0])  # here"), "use jnp.where(condition, value, 0.0)"),
+    "loss with math": (loss("import math; return math.exp(x[0])  # here"), "float(), int() and shapes must not depend"),
+    "loss that asserts": (loss("assert x.sum() > 0; return jnp.sum(x)  # here"), "use jnp.where"),
+    "loss of a field": (loss("return problem['a'] * jnp.sum(x)  # here"), "does not support string indexing"),
+    "loss that is a tuple": (loss("return jnp.sum(x), 1"), "a floating-point scalar, but at the start it is ("),
+    "loss that is true": (loss("return jnp.all(x > 0)"), "a floating-point scalar, but at the start it is bool[]"),
+    "loss of shape 1": (loss("return jnp.sum(x)[None]"), "at the start it is float64[1]; sum it up"),
+    "sample in NumPy": (sample("return np.asarray(jax.random.uniform(key))  # here"), "use the function of jax.numpy"),
+    "sample of many shapes": (
+        sample("return jnp.ones(int(jax.random.randint(key, (), 1, 5)))  # here"),
+        "shapes must not depend on the values",
+    ),
+    "start of complex numbers": (start("return jnp.ones(4, complex)"), "got complex128[4]: make it one of floating"),
+    "prox of a wrong shape": (
+        unmarked(inside(PROX, ("smooth(self, x, problem):", "jnp.sum(x)")).replace("return x\n", "return x[:2]\n")),
+        "Bowls.prox must return a point like the start, float64[4], got float64[2].",
+    ),
+    "a class as constraint": (
+        own("    constraint = loa.sets.Simplex").replace("def loss", "def smooth").replace("  # here", ""),
+        "Bowls.constraint must be an instance of a class of loa.sets: write `Simplex(…)`.",
+    ),
+    "a constraint beside a loss": (
+        unmarked(own("    constraint = loa.sets.Simplex()")),
+        "call the other part `smooth` instead of `loss`",
+    ),
+    "gradient of another sign": (
+        inside(("gradient(self, x, problem):", "-problem * x")),
+        "Bowls.gradient does not agree with the loss: along some",
+    ),
+    "gradient that is None": (
+        inside(("gradient(self, x, problem):", "None")),
+        "a point like the start, float64[4], got",
+    ),
+    "product of another sign": (
+        inside(("hessian_product(self, x, direction, problem):", "-problem * direction")),
+        "the curvature is",
+    ),
+    "residuals of another loss": (
+        inside(("residuals(self, x, problem):", "problem * x")),
+        "half of their squared norm is",
+    ),
+    "smoothness of 0": (inside(("smoothness(self, problem):", "0.0")), "Bowls.smoothness must be positive, because"),
+    "smoothness of a vector": (
+        inside(("smoothness(self, problem):", "problem")),
+        "must return a number, float64[], got",
+    ),
+    "solution of a wrong shape": (
+        inside(("solution(self, problem):", "jnp.ones(7)")),
+        "Bowls.solution must return a point",
+    ),
+    "solution that is none": (
+        inside(("solution(self, problem):", "9 * jnp.ones(4)")),
+        "must be a minimizer of the loss",
+    ),
+    "optimal loss above the loss": (
+        body(OPTIMUM, "        return 0.0", "return 100.0"),
+        "Bowls.optimal_loss must be the smallest value of the loss",
+    ),
+    "optimal loss of a vector": (
+        body(OPTIMUM, "        return 0.0", "return problem"),
+        "must return a number, float64[]",
+    ),
+    "optimal loss that is None": (body(OPTIMUM, "        return 0.0", "pass"), "a number, float64[], got None"),
     "stochastic, no criterion": (
         inside(("stochastic_loss(self, x, problem, key):", "jnp.sum(x)")).replace("criterion = ", "other = "),
         "define one in the file, such as `criterion",
@@ -221,6 +327,48 @@ WHAT_ELSE = {
         instead("baselines", "baselines = {'ISTA': loa.ProximalGradient(0.1)}"),
         "'ISTA' in `baselines` does not work on the problems",
     ),
+    "criterion in a tuple": (
+        instead("criterion", "criterion = loa.loss_below(1e-6),"),
+        "such as loa.loss_below(1e-6), got (",
+    ),
+    "criteria joined by or": (
+        instead("criterion", "criterion = loa.loss_below(1e-6) or loa.loss_below(1e-3)"),
+        "combine criteria with | and &",
+    ),
+    "horizon that is true": (instead("horizon", "horizon = True"), "whole number and at least 1, got True"),
+    "horizon of 2**31": (instead("horizon", "horizon = 2**31"), "a whole number of at most 2147483647"),
+    "baseline of two lines": (
+        instead("baselines", "baselines = {'a\\nb': loa.LBFGS()}"),
+        "must fit into a line of at most",
+    ),
+    "baseline of 5000 letters": (instead("baselines", "baselines = {'a' * 5000: loa.LBFGS()}"), "must fit into a line"),
+    "baseline of optax": (
+        instead("baselines", "import optax; baselines = {'a': optax.adam(1e-3)}"),
+        "an instance of loa.Al",
+    ),
+    "sizes of 10**12": (instead("sizes", "sizes = {'test': 10**12}"), "a whole number of at most 2147483647"),
+    "sizes of nothing": (instead("sizes", "sizes = {'test': None}"), "at least 1, got None"),
+    "functionals in a dictionary": (
+        f"{BOWLS}functionals = {{'a': loa.LargestGap()}}  # here",
+        "must be a list of instances",
+    ),
+    "functional of two lines": (
+        f"{BOWLS}functionals = [loa.LargestGap(name='a\\nb')]  # here",
+        "must fit into a line of",
+    ),
+    "indicator that raises": (
+        f"{BOWLS}functionals = [loa.Indicator('x', lambda v: 1 / 0)]  # here",
+        "ZeroDivisionError",
+    ),
+    "instances that are nowhere": (
+        f"{BOWLS}instances = 'nowhere'  # here",
+        "`instances` cannot be used: there is no file",
+    ),
+    "instances that are a number": (
+        f"{BOWLS}instances = 3  # here",
+        "`instances` cannot be used: problems must be stacked",
+    ),
+    "order without instances": (f"{BOWLS}order = 'time'  # here", "`order` is for logged problems"),
     "functionals are classes": (f"{BOWLS}functionals = [loa.LargestGap]  # here", "instances of loa.Functional"),
     "functionals in words": (f"{BOWLS}functionals = 'time'  # here", "instances of loa.Functional, got 't'"),
     "one functional": (f"{BOWLS}functionals = loa.LargestGap()  # here", "a list of instances of loa.Functional"),
@@ -277,6 +425,34 @@ def test_a_slip_in_a_file_is_one_sentence_with_the_line(slip, tmp_path):
     assert not (tmp_path / "out" / "plan.json").exists()
 
 
+MISSPELLED = {
+    "horzion": BOWLS.replace("horizon =", "horzion ="),
+    "Criterion": BOWLS.replace("criterion =", "Criterion ="),
+    "Bowls.optimum_loss": BOWLS.replace("def optimal_loss", "def optimum_loss"),
+}
+
+
+@pytest.mark.parametrize("name", MISSPELLED)
+def test_names_that_were_probably_misspelled_are_said(name, tmp_path):
+    module = imported(written(tmp_path, MISSPELLED[name]))
+    (sentence,) = near_misses(module)
+    assert sentence.startswith(f"`{name}` is not a ")
+    assert list(near_misses(imported(written(tmp_path, BOWLS)))) == []
+
+
+def test_a_formula_that_fits_is_taken_also_at_a_kink(tmp_path):
+    kink = BOWLS.replace(LOSS, "        return jnp.sum(problem * jnp.abs(x - 1)) + jnp.sum(x**2)")
+    methods = ("gradient(self, x, problem):", "problem * jnp.where(x > 1, 1.0, -1.0) + 2 * x")
+    from_file(
+        written(
+            tmp_path,
+            kink.replace(
+                "    def optimal_loss", f"    def {methods[0]}\n        return {methods[1]}\n\n    def optimal_loss"
+            ),
+        )
+    )
+
+
 def test_what_is_no_file_is_one_sentence(tmp_path):
     assert refused("run", tmp_path / "no.py") == f"loa: there is no file {tmp_path / 'no.py'}."
     assert "is a directory: give the Python file" in refused("run", tmp_path)
@@ -285,7 +461,9 @@ def test_what_is_no_file_is_one_sentence(tmp_path):
     (tmp_path / "bowls.txt").write_text(BOWLS)
     assert "its name must end in .py" in refused("run", tmp_path / "bowls.txt")
     (tmp_path / "numpy.py").write_text(BOWLS)
-    assert "has the name of the module numpy, which loa needs: rename" in refused("run", tmp_path / "numpy.py")
+    for module in ("numpy", "plotly", "html"):  # also those that loa imports later, or never
+        (tmp_path / f"{module}.py").write_text(BOWLS)
+        assert f"has the name of the module {module}, which loa may need" in refused("run", tmp_path / f"{module}.py")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ REMEDIES: dict[type[BaseException], str] = {
     jax.errors.TracerBoolConversionError: "`if`, `and`, `or` and `while` do not work on values of JAX: use jnp.where",
     jax.errors.TracerArrayConversionError: "NumPy does not work on values of JAX: use the function of jax.numpy",
     jax.errors.TracerIntegerConversionError: "an index or shape must not depend on the values of a problem",
+    jax.errors.NonConcreteBooleanIndexError: "shapes must not depend on values: use jnp.where(condition, value, 0.0)",
+    jax.errors.UnexpectedTracerError: "a function must return what it computes, and keep nothing of it elsewhere",
     jax.errors.ConcretizationTypeError: "float(), int() and shapes must not depend on the values of a problem",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import re
 import traceback
 from collections.abc import Iterator
@@ -21,6 +22,10 @@ REMEDIES: dict[type[BaseException], str] = {
     ModuleNotFoundError: "install the module, or correct its name",
     SyntaxError: "correct the syntax",
     UnicodeError: "save the file as UTF-8",
+    dataclasses.FrozenInstanceError: (
+        "problem classes are frozen: declare fields as `size: int = 3`, or compute in `sample`, `loss` and `start`"
+    ),
+    RecursionError: "a function calls itself for ever",
     SystemExit: "remove the call, or put it under `if __name__ == '__main__':`",
     jax.errors.JAXTypeError: "",
 }

@@ -28,9 +28,12 @@ def instances_in(module: ModuleType, path: Path) -> Instances | None:
         found = found()
     if found is None or isinstance(found, Instances):
         return found
-    if isinstance(found, str | Path):
-        return from_files(str(path.resolve().parent / found), pad=pad)
-    return Instances.of(found, pad=pad)
+    try:
+        if isinstance(found, str | Path):
+            return from_files(str(path.resolve().parent / found), pad=pad)
+        return Instances.of(found, pad=pad)
+    except (TypeError, ValueError, FileNotFoundError) as error:
+        raise ValueError(f"`instances` cannot be used: {error}") from error
 
 
 def log_of(

@@ -40,6 +40,8 @@ from ..families import general
 from ..families.nonlinear_programs import classical_methods, relative_criterion
 from .errors import blamed_on
 from .logged import FEW, instances_in, log_of, notes_on
+from ...messages.warning import warn
+from .misspelled import near_misses
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
 SIZES = {"prior": 250, "posterior": 500, "validation": 250, "held-out": 2000, "test": 250}
@@ -70,6 +72,8 @@ def from_file(path: Path) -> Experiment:
     with blamed_on(path, wholly=True), waiting_for(f"the checks of {path}"):
         module = imported(path)
         found = _whole(module) if hasattr(module, "experiment") else _completed(module, path)
+        for sentence in near_misses(module):
+            warn(sentence)
         recipe = dataclasses.replace(
             found.recipe,
             classes=(*found.recipe.classes, *classes_in(module)),
@@ -236,8 +240,18 @@ def _check_path(path: Path) -> None:
     if path.suffix != ".py":
         raise ValueError(f"{path} is not a Python file: its name must end in .py.")
     other = sys.modules.get(path.stem)
-    if other is not None and getattr(other.__spec__, "loader_state", None) != OWN:
-        raise ValueError(f"{path} has the name of the module {path.stem}, which loa needs: rename the file.")
+    if _is_installed(path.stem) or (other is not None and getattr(other.__spec__, "loader_state", None) != OWN):
+        raise ValueError(f"{path} has the name of the module {path.stem}, which loa may need: rename the file.")
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a module of this name belongs to Python or is installed; `test` is used by nothing but Python's own."""
+    if name in sys.stdlib_module_names:
+        return name != "test"
+    if name in sys.modules or "." in name:
+        return False
+    found = importlib.util.find_spec(name)
+    return found is not None and "site-packages" in Path(found.origin or "").parts
 
 
 def imported(path: Path) -> ModuleType:

@@ -22,6 +22,7 @@ from ...problems.programs.quadratic_programs import QuadraticPrograms
 from ...trajectory.fit import check_fit
 from ...trajectory.optimal_losses import with_optimal_losses
 from ..experiment import Experiment, Learn, Lesson
+from .agreement import check_forms, check_numbers
 
 SAMPLE = 64
 """The number of sample problems."""
@@ -52,7 +53,10 @@ def check_problem_class(problem_class: ProblemClass) -> None:
     """Refuse a class whose methods have other arguments than they should, or do not fit together."""
     for method in ("sample", "loss", "start", *filter(problem_class.has, OPTIONAL)):
         _check_signature(problem_class, method)
-    check_fit(_simplest(problem_class), problem_class, criterion=loss_below(1.0), horizon=1)
+    check_fit(_Standing(), problem_class, criterion=loss_below(1.0), horizon=1)
+    check_forms(problem_class)
+    if problem_class.has("prox"):
+        check_fit(_simplest(problem_class), problem_class, criterion=loss_below(1.0), horizon=1)
     _check_purity(problem_class)
 
 
@@ -107,11 +111,25 @@ class _Standing(Algorithm):
 
 def _check_signature(problem_class: ProblemClass, method: str) -> None:
     wanted = list(inspect.signature(getattr(ProblemClass, method)).parameters)
-    if not _takes(getattr(problem_class, method), len(wanted) - 1):
-        raise ValueError(
-            f"{type(problem_class).__name__}.{method} must take {', '.join(wanted)}: write "
-            f"`def {method}({', '.join(wanted)}):`."
-        )
+    name, found = f"{type(problem_class).__name__}.{method}", getattr(problem_class, method)
+    write = f"write `def {method}({', '.join(wanted)}):`"
+    if method == "constraint" and not callable(found):
+        return
+    if not callable(found):
+        raise ValueError(f"{name} must be a method, got {found!r}: {write}.")
+    if not _takes(found, len(wanted) - 1):
+        raise ValueError(f"{name} must take {', '.join(wanted)}: {write}.")
+    swapped = [each for each, own in zip(wanted[1:], _names(found), strict=False) if own in wanted and own != each]
+    if swapped:
+        raise ValueError(f"{name} has its arguments in another order than loa gives them: {write}.")
+
+
+def _names(function: Any) -> list[str]:
+    """What a function calls its arguments, as far as it tells."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def _takes(function: Any, count: int) -> bool:
@@ -167,6 +185,7 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     if isinstance(problem_class, QuadraticPrograms):
         for number in range(SAMPLE):
             problem_class.check_numbers(jax.tree.map(lambda leaf, number=number: leaf[number], problems))
+    check_numbers(problem_class, problems)
     if any(threshold.gap is gaps.loss_gap for threshold in criterion.thresholds()):
         problems = with_optimal_losses(problem_class, problems)
     losses, solved = (np.asarray(each) for each in _at_start(problem_class, criterion, problems))
