@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 import loa
 from loa import cli
 from loa.experiments.from_file.errors import OwnFileError
-from loa.experiments.from_file.problem_class import experiment_for, from_file
-from loa.experiments.from_file.rehearsal import rehearse
 from loa.experiments.from_file.misspelled import near_misses
-from loa.experiments.from_file.problem_class import imported
+from loa.experiments.from_file.problem_class import experiment_for, from_file, imported
+from loa.experiments.from_file.rehearsal import rehearse
 
 pytestmark = pytest.mark.wrong_types
 

@@ -28,9 +28,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import loa
-from loa.experiments.from_file.problem_class import experiment_for
 from loa.deployment import load_exported
 from loa.deployment.export import ExportedSolver
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.problems import ComputedOptimum
 
 from .counts import Count

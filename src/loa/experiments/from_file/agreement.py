@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...problems.computed_optimum import ComputedOptimum
 from ...messages.errors_of_jax import in_short
+from ...problems.computed_optimum import ComputedOptimum
 from ...problems.problem_class import ProblemClass, sampled
 
 EXAMINED = 8

@@ -23,6 +23,7 @@ import numpy as np
 from ...algorithms import FISTA, LBFGS, PDHG, ConjugateGradient, ProgramADMM, ProximalGradient
 from ...algorithms.algorithm import Algorithm
 from ...messages.waiting import waiting_for
+from ...messages.warning import warn
 from ...problems import gaps
 from ...problems.criterion import Criterion, gradient_norm_below, prox_residual_below
 from ...problems.from_functions import FromInstances, of_log
@@ -40,7 +41,6 @@ from ..families import general
 from ..families.nonlinear_programs import classical_methods, relative_criterion
 from .errors import blamed_on
 from .logged import FEW, instances_in, log_of, notes_on
-from ...messages.warning import warn
 from .misspelled import near_misses
 from .rehearsal import check_learn, check_problem_class, rehearse, returns_an_algorithm
 
