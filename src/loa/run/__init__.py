@@ -1,5 +1,6 @@
 """From a problem class to a certified algorithm: `loa run`."""
 
+from .batch import Way as Way
 from .deployed_algorithm import Deployed as Deployed
 from .deployed_algorithm import deployed as deployed
 from .script import Order as Order
