@@ -3,6 +3,7 @@
 from . import gaps as gaps
 from . import sets as sets
 from .computed_optimum import ComputedOptimum as ComputedOptimum
+from .drawn import Drawn as Drawn
 from .from_functions import FromFunctions as FromFunctions
 from .from_functions import FromInstances as FromInstances
 from .images import ImageRestoration as ImageRestoration
