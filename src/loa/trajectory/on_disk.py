@@ -295,7 +295,13 @@ def _write(file: Path, performance: Performance, start: int, candidates: int) ->
     rows = outcome[0].size
     size = rows * _candidates_in_group(rows)
     table = table.replace_schema_metadata(noted)
-    write_whole(file, lambda place: pyarrow.parquet.write_table(table, place, row_group_size=size))
+    few, counting = [name for name in columns if name != "problem"], {"problem": "DELTA_BINARY_PACKED"}
+
+    def write(place: Path) -> None:
+        options = {"compression": "zstd", "use_dictionary": few, "column_encoding": counting}
+        pyarrow.parquet.write_table(table, place, row_group_size=size, **options)
+
+    write_whole(file, write)
 
 
 def _candidates_in_group(rows: int) -> int:
