@@ -86,5 +86,7 @@ from .trajectory.functionals import OracleCalls as OracleCalls
 from .trajectory.functionals import SmallestGap as SmallestGap
 from .trajectory.functionals import StoppingTime as StoppingTime
 from .trajectory.kernels import trajectories as trajectories
+from .trajectory.on_disk import Stored as Stored
+from .trajectory.on_disk import evaluate_on_disk as evaluate_on_disk
 from .trajectory.optimal_losses import optimal_losses as optimal_losses
 from .trajectory.optimal_losses import with_optimal_losses as with_optimal_losses

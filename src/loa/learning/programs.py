@@ -100,7 +100,8 @@ def _trained(
 
         def one(index: Int[Array, ""]) -> Scalar:
             problem = jax.tree.map(lambda leaf: leaf[index], problems)
-            return _unsolved(Walk(with_parameters(parameters), problem_class, problem), criterion, steps, key)
+            walk = Walk(with_parameters(parameters), problem_class, problem).knowing_program()
+            return _unsolved(walk, criterion, steps, key)
 
         return jnp.mean(jax.vmap(one)(chosen))
 

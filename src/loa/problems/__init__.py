@@ -3,6 +3,7 @@
 from . import gaps as gaps
 from . import sets as sets
 from .computed_optimum import ComputedOptimum as ComputedOptimum
+from .drawn import Drawn as Drawn
 from .examples.image_restoration import ImageRestoration as ImageRestoration
 from .examples.lasso import Lasso as Lasso
 from .examples.logistic_regression import LogisticRegression as LogisticRegression

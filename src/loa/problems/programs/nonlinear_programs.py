@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key, Scalar
 
 from ...messages.arguments import positive_number
 from ..criterion import Below, Criterion
+from ..gaps import Gap
 from ..problem_class import ProblemClass
 from ..vector_points import Form, dtype_of
 from .quadratic_programs import largest
@@ -100,9 +101,9 @@ class NonlinearPrograms(ProblemClass):
         equal, unequal = self.constraints(x.x, problem)
         return self.objective(x.x, problem) + x.y @ equal + x.w @ unequal
 
-    def merit(self, x: KKTPoint, problem: Any) -> Scalar:
-        """By which points that are no solutions are compared: the largest residual."""
-        return residual(self, x, problem)
+    def merit(self) -> Gap:
+        """The gap by which points that are no solutions are compared: the largest residual."""
+        return residual
 
 
 class Augmented(ProblemClass):

@@ -8,11 +8,14 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ...messages.arguments import is_number, positive_number, shown
 from ..criterion import Below, Criterion
+from ..gaps import Gap
 from ..problem_class import ProblemClass
+from ..wrapped import Wrapped
 from .cones import onto_bounds, outside, rows_of
 
 
@@ -136,9 +139,9 @@ class QuadraticPrograms(ProblemClass):
         value = 0.5 * x.x @ curved + q @ x.x + x.y @ off
         return value, PrimalDual(curved + q + A.T @ x.y, -x.y, off)
 
-    def merit(self, x: PrimalDual, problem: Any) -> Scalar:
-        """By which points that are no solutions are compared: the larger one of the residuals."""
-        return residual(self, x, problem)
+    def merit(self) -> Gap:
+        """The gap by which points that are no solutions are compared: the larger one of the residuals."""
+        return residual
 
     def impossible(self, move: PrimalDual, slope: PrimalDual, problem: Any) -> Int[Array, ""]:
         r"""Whether a step of an algorithm proves that the problem has no solution.
@@ -168,6 +171,57 @@ class QuadraticPrograms(ProblemClass):
         inward = jnp.all(inward | ~above) & (outside(ahead, self.cones) <= eps * size)
         unbounded = (size > least) & (largest(curved) <= eps * size) & (q @ move.x <= -eps * size) & inward
         return jnp.where(infeasible, 1, jnp.where(unbounded, 2, 0)).astype(jnp.int8)
+
+
+class KnownProgram(Wrapped):
+    """The class of quadratic programs that it was made from, which knows the arrays of one problem."""
+
+    _problem_class: QuadraticPrograms  # pyright: ignore[reportIncompatibleVariableOverride]
+    _problem: Any
+    _program: Program
+
+    def arrays(self, problem: Any) -> Program:
+        return self._program if problem is self._problem else self._problem_class.arrays(problem)
+
+    def value_and_gradient(self, x: PrimalDual, problem: Any) -> tuple[Scalar, PrimalDual]:
+        return type(self._problem_class).value_and_gradient(self, x, problem)  # pyright: ignore[reportArgumentType]
+
+    def loss(self, x: PrimalDual, problem: Any) -> Scalar:
+        return type(self._problem_class).loss(self, x, problem)  # pyright: ignore[reportArgumentType]
+
+    def gradient(self, x: PrimalDual, problem: Any) -> PrimalDual:
+        return type(self._problem_class).gradient(self, x, problem)  # pyright: ignore[reportArgumentType]
+
+    def impossible(self, move: PrimalDual, slope: PrimalDual, problem: Any) -> Int[Array, ""]:
+        return type(self._problem_class).impossible(self, move, slope, problem)  # pyright: ignore[reportArgumentType]
+
+
+def own_arrays(problem_class: ProblemClass, problem: Any) -> Program | None:
+    """The arrays of a quadratic program that depend on the problem, with None for constants; None for other classes.
+
+    Arguments:
+        problem_class: any problem class.
+        problem: one of its problems, while JAX traces a function of it.
+    """
+    if not isinstance(problem_class, QuadraticPrograms):
+        return None
+    return Program(*(part if isinstance(part, Tracer) else None for part in problem_class.arrays(problem)))
+
+
+def program_once(problem_class: ProblemClass, problem: Any, own: Program | None = None) -> ProblemClass:
+    """A class of quadratic programs that knows the arrays of one problem, so that they are computed once.
+
+    Arguments:
+        problem_class: the class that is asked; other classes are returned unchanged.
+        problem: the problem. It is recognized as an object.
+        own: what `own_arrays` returned for it, if it was computed before.
+    """
+    if not isinstance(problem_class, QuadraticPrograms):
+        return problem_class
+    program = problem_class.arrays(problem)
+    if own is not None:  # what is computed here but for the constants is then dropped by XLA
+        program = Program(*(new if kept is None else kept for kept, new in zip(own, program, strict=True)))
+    return KnownProgram(problem_class, problem, program)
 
 
 class Residual(eqx.Module):
