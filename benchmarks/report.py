@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 import loa
+from loa.messages.percent import percent_seen
 from loa.results.names import MEASURES
 
 HERE = Path(__file__).parent
@@ -173,8 +174,8 @@ def learned_overview(names: list[str]) -> str:
         del others["learned"]
         best, numbers = min(others.items(), key=lambda item: item[1]["mean"])
         lines.append(
-            f"| [{name}](#{name}) | {ours['mean']:.4g} | {ours['solved']:.1%} | "
-            f"{numbers['mean']:.4g}, {numbers['solved']:.1%} ({best}) | {provenance['seconds'] / 60:.1f} |"
+            f"| [{name}](#{name}) | {ours['mean']:.4g} | {percent_seen(ours['solved'])} | "
+            f"{numbers['mean']:.4g}, {percent_seen(numbers['solved'])} ({best}) | {provenance['seconds'] / 60:.1f} |"
         )
     return "\n".join(lines)
 
@@ -193,7 +194,8 @@ def learned_table(name: str) -> str:
     ]
     for algorithm, numbers in provenance["test"].items():
         times = " | ".join(f"{numbers[key]:.4g}" for key in ("mean", "median", "q95", "cvar95"))
-        rest = f"{numbers['solved']:.1%} | {numbers['oracle_calls']:.4g} | {1e3 * numbers['seconds_per_problem']:.3g}"
+        milliseconds = 1e3 * numbers["seconds_per_problem"]
+        rest = f"{percent_seen(numbers['solved'])} | {numbers['oracle_calls']:.4g} | {milliseconds:.3g}"
         shown = f"**{algorithm}**" if algorithm == "learned" else algorithm
         lines.append(f"| {shown} | {times} | {rest} |")
     return "\n".join(lines)
@@ -226,7 +228,9 @@ def baselines_table(numbers: dict) -> str:
     ]
     for name, described in numbers["algorithms"].items():
         times = " | ".join(f"{described['stopping_time'][key]:.4g}" for key in MEASURES)
-        lines.append(f"| {name} | {times} | {described['solved']:.1%} | {described['oracle_calls']['mean']:.4g} |")
+        lines.append(
+            f"| {name} | {times} | {percent_seen(described['solved'])} | {described['oracle_calls']['mean']:.4g} |"
+        )
     for name, tuned in numbers["tuned"].items():
         settings = ", ".join(f"{parameter} = {value:.5g}" for parameter, value in tuned["parameters"].items())
         gains = [f"{gain_in_words(gain)} than {other}" for other, gain in tuned["advantage"].items()]
@@ -260,7 +264,9 @@ def mini_batches_table(numbers: dict) -> str:
     ]
     for row in numbers["rows"]:
         margin = row["high"] - row["mean"]
-        lines.append(f"| {row['start']} | {row['batches']} | {row['mean']:.4g} ± {margin:.0f} | {row['solved']:.1%} |")
+        lines.append(
+            f"| {row['start']} | {row['batches']} | {row['mean']:.4g} ± {margin:.0f} | {percent_seen(row['solved'])} |"
+        )
     return "\n".join(lines)
 
 
@@ -290,7 +296,7 @@ def overfitting_table(numbers: dict) -> str:
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for run in numbers["runs"]:
-        seen, new = (f"{run[which]['mean']:.1f} | {run[which]['solved']:.0%}" for which in ("seen", "new"))
+        seen, new = (f"{run[which]['mean']:.1f} | {percent_seen(run[which]['solved'], 0)}" for which in ("seen", "new"))
         certified = f"{run['held_out_certificate']:.1f} | {run['posterior_certificate']:.1f}"
         lines.append(f"| {run['problems']} | {seen} | {new} | {certified} |")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
 import loa
-from loa.deployment import compiled_steps
+from loa.deployment.adapters import compiled_steps
 
 START = np.array([-1.2, 1.0, -0.5, 0.8])
 ALGORITHMS = {

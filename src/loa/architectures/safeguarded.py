@@ -11,12 +11,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, Aside, Stack, initial_state, stack
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.gaps import norm, prox_residual
 from ..problems.oracle import Calls, Oracle
-from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.problem_class import whole_number
 from ..problems.remembered import Remembered, loss_and_gradient
-from ..problems.wrapped import Wrapped
+from .overheard import Ear, Overheard
 
 PATIENCE = 25
 """Steps without a milestone after which the fallback takes over, unless the learned algorithm has worked for long."""
@@ -295,44 +295,6 @@ def in_words(algorithm: Algorithm) -> str:
 def family_of(algorithm: Algorithm) -> str:
     """The class of an algorithm, or of what is guarded in it."""
     return type(algorithm.learned if isinstance(algorithm, Safeguarded) else algorithm).__name__
-
-
-class Ear:
-    """Remembers whether the learned algorithm asked for loss and gradient at its iterate."""
-
-    def __init__(self, value: bool = False, gradient: bool = False):
-        self.value, self.gradient = value, gradient
-
-
-class Overheard(Wrapped):
-    """The class that it was made from; loss and gradient at one point are known, and it is noted if they are asked."""
-
-    _problem_class: ProblemClass
-    _x: Any
-    _problem: Any
-    _loss: Scalar
-    _gradient: Any
-    _ear: Ear
-
-    def loss(self, x: Any, problem: Any) -> Scalar:
-        if not self._is_here(x, problem):
-            return self._problem_class.loss(x, problem)
-        self._ear.value = True
-        return self._loss
-
-    def gradient(self, x: Any, problem: Any) -> Any:
-        if self._gradient is None or not self._is_here(x, problem):
-            return self._problem_class.gradient(x, problem)
-        self._ear.gradient = True
-        return self._gradient
-
-    def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
-        if self._gradient is None or not self._is_here(x, problem):
-            return self._problem_class.value_and_gradient(x, problem)
-        return self.loss(x, problem), self.gradient(x, problem)
-
-    def _is_here(self, x: Any, problem: Any) -> bool:
-        return x is self._x and problem is self._problem
 
 
 def safeguard(

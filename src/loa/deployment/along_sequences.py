@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Int, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..messages.arguments import check_callable
 from ..problems import gaps
-from ..problems.arguments import check_callable
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, sampled, whole_number
 from ..problems.vector_points import dtype_of

@@ -17,9 +17,11 @@ from ..algorithms.algorithm import Algorithm
 from ..architectures.safeguarded import family_of, in_words
 from ..certificates import Certificate
 from ..problems.vector_points import form_of_points
+from ..results.algorithm_summary import AlgorithmSummary, FunctionalSummary
+from ..results.certificate_summary import CertificateSummary
 from ..results.choice import Choice
 from ..results.run_results import Results
-from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
+from ..results.summary import RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED
@@ -155,12 +157,25 @@ def provenance(command: str, file: Path | None) -> dict[str, Any]:
         "commit": commit(),
         "versions": versions(),
         "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
+            **machine(),
             "python": platform.python_version(),
             "devices": [str(device) for device in jax.devices()],
         },
     }
+
+
+def machine() -> dict[str, Any]:
+    """What running times depend on, besides the load."""
+    return {"processor": _model() or platform.processor() or platform.machine(), "cores": os.cpu_count()}
+
+
+def _model() -> str:
+    """The name of the processor, where the operating system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def _data(examined: Examined, names: list[str], certified: Certified, order: Order) -> xarray.Dataset:
