@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import equinox as eqx
@@ -70,4 +71,4 @@ def guard_for(
 
 def under(guarded: Safeguarded | None, algorithm: Algorithm) -> Algorithm:
     """Another algorithm of the same kind under the same guard, if there is one."""
-    return algorithm if guarded is None else eqx.tree_at(lambda each: each.learned, guarded, algorithm)
+    return algorithm if guarded is None else dataclasses.replace(guarded, learned=algorithm)
