@@ -95,16 +95,26 @@ one, as the largest residual of the solutions shows in the last column.
 |---|---:|---:|---:|---:|---:|---:|
 {in_c}
 
-## One problem at a time
+{more}
+
+## Startup
+
+`import loa` takes {startup[import_loa]:.2f} s, its first use (which imports JAX)
+{startup[import_loa_and_use_it]:.2f} s, and `loa --help` {startup[loa_help]:.2f} s. The first evaluation of
+a new kind compiles, which takes seconds; later ones with the same shapes do not.
+"""
+
+ONE_AT_A_TIME = """## One problem at a time
 
 `loa.Solver` on the same control problems, {latency[problems]} states one after the other, from NumPy array to NumPy
 array: from a cold start, warm-started at the solution, and with a deadline of 1 ms. Milliseconds.
 
 | | steps | median | 99% | warm, median | 99% | deadline, median | 99% |
 |---|---:|---:|---:|---:|---:|---:|---:|
-{latencies}
+{rows}
+"""
 
-## In SciPy and PyTorch
+IN_OTHER_PROGRAMS = """## In SciPy and PyTorch
 
 What a step takes beyond the functions that it asks, after {elsewhere[steps]} steps in which it was compiled:
 Rosenbrock's function of {elsewhere[dimension]} variables in SciPy, a network of 71 parameters in PyTorch. Microseconds,
@@ -113,9 +123,10 @@ methods.
 
 | | loa | theirs |
 |---|---|---|
-{overheads}
+{rows}
+"""
 
-## A safeguard
+SAFEGUARD = """## A safeguard
 
 Each algorithm alone, guarded by `loa.learning.guard`, and its fallback, on {safeguard[problems]} problems of the class
 that the guard was chosen for, and of changed ones; a guarded run may take 10% more steps than the horizon. Lost are
@@ -126,15 +137,9 @@ faster one on average, there are still problems on which the fallback would have
 
 | | change | alone: steps, solved | guarded | fallback | lost | ratio | within | untouched |
 |---|---|---:|---:|---:|---:|---:|---:|---:|
-{guards}
+{rows}
 
 Where nothing goes wrong, a step takes {paces} times as long as without a guard.
-
-## Startup
-
-`import loa` takes {startup[import_loa]:.2f} s, its first use (which imports JAX)
-{startup[import_loa_and_use_it]:.2f} s, and `loa --help` {startup[loa_help]:.2f} s. The first evaluation of
-a new kind compiles, which takes seconds; later ones with the same shapes do not.
 """
 
 
@@ -345,6 +350,14 @@ def paces(numbers: dict) -> str:
     return ", ".join(f"{each['time_per_step']:.2f} ({each['name']})" for each in known)
 
 
+MEASURED_LATER = {
+    "latency": (ONE_AT_A_TIME, latency_rows),
+    "elsewhere": (IN_OTHER_PROGRAMS, overhead_rows),
+    "safeguard": (SAFEGUARD, guard_rows),
+}
+"""Sections of the page on speed, which are left out until they are measured."""
+
+
 def watch_table(numbers: dict) -> str:
     """Delays, false alarms and costs of a watch, for docs/watching.md."""
     lines = [
@@ -386,13 +399,17 @@ def main() -> None:
     classical = [classical_row("FISTA, LASSO", speeds["lasso"]), classical_row("L-BFGS, images", speeds["images"])]
     in_c = [c_row(name, numbers) for name, numbers in results["c_export"]["algorithms"].items()]
     tables = dict(curve="\n".join(rows), classical="\n".join(classical), in_c="\n".join(in_c))
-    tables |= dict(latencies=latency_rows(results["latency"]), overheads=overhead_rows(results["elsewhere"]))
-    tables |= dict(guards=guard_rows(results["safeguard"]), paces=paces(results["safeguard"]))
+    tables["more"] = "\n".join(
+        text.format(**results, rows=rows(results[name]), paces=paces(results[name]) if name == "safeguard" else "")
+        for name, (text, rows) in MEASURED_LATER.items()
+        if name in results
+    ).rstrip()
     page = PAGE.format(**results, **results["throughput"]["machine"], **tables)
     (HERE.parent / "docs" / "speed.md").write_text(page)
     sections = [LEARNED.rstrip(), learned_overview(list(loa.shipped())), *map(learned_table, loa.shipped())]
     (HERE.parent / "docs" / "learned.md").write_text("\n\n".join(sections) + "\n")
-    fill(HERE.parent / "docs" / "watching.md", watch_table(results["watch"]))
+    if "watch" in results:
+        fill(HERE.parent / "docs" / "watching.md", watch_table(results["watch"]))
     if "overfitting" in results:  # a long run, made separately
         fill(HERE.parent / "docs" / "generalization.md", overfitting_table(results["overfitting"]))
     tables = [baselines_table(numbers) for name, numbers in sorted(results.items()) if name.startswith("baselines-")]
