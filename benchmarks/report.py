@@ -75,6 +75,19 @@ L-BFGS on {classical_speed[images][problems]} image problems is compared with Sc
 {classical_speed[images][mean_stopping_time]:.0f} and {classical_speed[images][other_mean_steps]:.0f}. OpenBLAS used
 {classical_speed[images][blas_threads]} thread, which was the faster choice.
 
+## Beside other libraries
+
+L-BFGS with ten pairs, on the same problems and in float64, until the norm of the gradient is below the same tolerance
+(`benchmarks/other_libraries.py`): `loa.solve`, `vmap` over jaxopt {other_libraries[versions][jaxopt]} and optimistix
+{other_libraries[versions][optimistix]}, and a loop over SciPy {other_libraries[versions][scipy]} with our compiled
+value and gradient. They take turns, compiled beforehand; the shortest time counts. SciPy gets a few of the problems.
+
+| problems | steps, mean and longest | library | ms per problem | solved |
+|---|---:|---|---:|---:|
+{libraries}
+
+{verdicts}
+
 ## Certificates
 
 On one core, all certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals
@@ -96,9 +109,17 @@ one, as the largest residual of the solutions shows in the last column.
 
 ## Startup
 
-`import loa` takes {startup[import_loa]:.2f} s, its first use (which imports JAX)
-{startup[import_loa_and_use_it]:.2f} s, and `loa --help` {startup[loa_help]:.2f} s. The first evaluation of
-a new kind compiles, which takes seconds; later ones with the same shapes do not.
+Seconds of a fresh process, the shortest of several: `import loa` takes {startup[import_loa]:.2f}, its first use (which
+imports JAX) {startup[import_loa_and_use_it]:.2f}, and `loa --help` {startup[loa_help]:.2f}. The README's first example
+takes **{startup[readme_example]:.1f} s** from `python` to its numbers, most of which is compilation; the target was
+{startup[targets][readme_example]} s. A script with one evaluation takes {startup[unknown_evaluation]:.1f} s the first
+time, and **{startup[known_evaluation]:.1f} s** once `loa.keep_programs()` has kept its programs; the target was
+{startup[targets][known_evaluation]} s.
+
+`loa run lasso` takes **{startup[lasso_first][seconds]:.0f} s** the first time, of which XLA compiles for
+{startup[lasso_first][compiling]:.0f} s, and **{startup[lasso_second][seconds]:.0f} s** the second time, with
+{startup[lasso_second][compiling]:.1f} s for loading what is kept; the targets were {startup[targets][lasso_first]},
+{startup[targets][lasso_second]} and {startup[targets][compiling]} s.
 """
 
 
@@ -172,6 +193,26 @@ def classical_row(name: str, numbers: dict) -> str:
     spread = f"{min(numbers['ratio_by_round']):.1f} – {max(numbers['ratio_by_round']):.1f}"
     ratios = f"**{numbers['ratio']:.1f} ×** ({spread}) | {numbers['ratio_on_one_device']:.1f} ×"
     return f"| {name} | {' | '.join(f'{time:.3g}' for time in times)} | {ratios} | {numbers['target_ratio']} × |"
+
+
+def library_rows(name: str, numbers: dict) -> list[str]:
+    """One workload of the table of libraries."""
+    first = f"{numbers['problems']:,} {name.split(',')[0]}", f"{numbers['mean_steps']:.0f}, {numbers['longest']}"
+    rows = []
+    for library, row in numbers["libraries"].items():
+        cells = first if library == "loa" else ("", "")
+        mark = "**" if library == "loa" else ""
+        found = f"{mark}{library}{mark}", f"{mark}{row['milliseconds']:.3g}{mark}", f"{row['solved']:.0%}"
+        rows.append(f"| {' | '.join((*cells, *found))} |")
+    return rows
+
+
+def library_verdict(name: str, numbers: dict) -> str:
+    """How loa compares with the best of the others that solves as much."""
+    ratio = numbers["best_of_the_others_over_ours"]
+    return (
+        f"On {numbers['problems']:,} {name.split(',')[0]} the best of the others takes {ratio:.1f} × the time of loa."
+    )
 
 
 def c_row(name: str, numbers: dict) -> str:
@@ -278,7 +319,11 @@ def main() -> None:
     speeds = results["classical_speed"]
     classical = [classical_row("FISTA, LASSO", speeds["lasso"]), classical_row("L-BFGS, images", speeds["images"])]
     in_c = [c_row(name, numbers) for name, numbers in results["c_export"]["algorithms"].items()]
+    workloads = results["other_libraries"]["workloads"]
+    libraries = [row for name, numbers in workloads.items() for row in library_rows(name, numbers)]
+    verdicts = " ".join(library_verdict(name, numbers) for name, numbers in workloads.items())
     tables = dict(curve="\n".join(rows), classical="\n".join(classical), in_c="\n".join(in_c))
+    tables |= dict(libraries="\n".join(libraries), verdicts=verdicts)
     page = PAGE.format(**results, **results["throughput"]["machine"], **tables)
     (HERE.parent / "docs" / "speed.md").write_text(page)
     sections = [LEARNED.rstrip(), learned_overview(list(loa.shipped())), *map(learned_table, loa.shipped())]
