@@ -17,7 +17,7 @@ from ..algorithms.algorithm import Algorithm, Aside, Stack
 from ..problems import gaps
 from ..problems.arguments import check_type, shown
 from ..problems.computed_optimum import ComputedOptimum
-from ..problems.criterion import Criterion
+from ..problems.criterion import Criterion, at_levels
 from ..problems.errors_of_jax import in_short
 from ..problems.per_problem import Ear, Listening
 from ..problems.problem_class import ProblemClass, check_key, count_problems, sampled, whole_number
@@ -329,7 +329,8 @@ def _warn_of_unknown_optimum(job: Job) -> None:
 def warn_of_precision(job: Job) -> None:
     """Warn of a criterion that floating-point numbers of the class cannot resolve."""
     thresholds = job.criterion.thresholds()
-    for threshold, gap in zip(thresholds, _gaps_at_start(job, thresholds), strict=True):
+    values = _gaps_at_start(at_levels(job), tuple(threshold.gap for threshold in thresholds))
+    for threshold, gap in zip(thresholds, values, strict=True):
         scale = 1.0 if threshold.gap is gaps.loss else max(1.0, abs(float(gap)))  # a small loss may be a square
         resolution = float(jnp.finfo(gap.dtype).eps) * scale
         if np.isfinite(scale) and 0 < threshold.tolerance < resolution:
@@ -343,8 +344,8 @@ def warn_of_precision(job: Job) -> None:
 
 
 @eqx.filter_jit
-def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
+def _gaps_at_start(job: Job, chosen: tuple[gaps.Gap, ...]) -> list[Scalar]:
     problem = _first_problem(job)
     x0 = job.problem_class.start(problem, start_key(trajectory_key(job.key, job.indices[0])))
     x0 = jax.tree.map(jnp.asarray, x0)
-    return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]
+    return [jnp.asarray(gap(job.problem_class, x0, problem)) for gap in chosen]
