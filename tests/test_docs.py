@@ -33,6 +33,13 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_a_list_follows_an_empty_line(page):
+    """Otherwise the site takes it for a part of the paragraph before it."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    assert not re.findall(r"^(?![-#\s]|\d+\.).+\n- .*", text, flags=re.MULTILINE)
+
+
 PHRASES = r"\b(anew|so many|so much|shared out|go on|goes on|looked at|at once|as it is|by itself)\b"
 """Phrases that a native reader stumbles over."""
 

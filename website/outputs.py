@@ -55,7 +55,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     def with_output(match: re.Match[str]) -> str:
         lines = kept.get(next(keys), "").splitlines()
         shown = "\n".join([*lines[:LONGEST], *["…"] * (len(lines) > LONGEST)])
-        return f"{match[0]}\n\n```text\n{shown}\n```\n" if lines else match[0]
+        return f"{match[0]}\n\n```{{.text .printed}}\n{shown}\n```\n" if lines else match[0]
 
     return BLOCK.sub(with_output, markdown)
 
