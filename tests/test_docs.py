@@ -40,6 +40,15 @@ def test_a_list_follows_an_empty_line(page):
     assert not re.findall(r"^(?![-#\s]|\d+\.).+\n- .*", text, flags=re.MULTILINE)
 
 
+def test_the_tests_that_the_page_on_the_paper_names_are_there():
+    commands = re.findall(r"`pytest ([^`]+)`", (ROOT / "docs" / "from-the-paper.md").read_text())
+    assert len(commands) > 10
+    for command in commands:
+        files, _, words = command.partition(" -k ")
+        defined = "".join((ROOT / name).read_text() for name in files.split())
+        assert re.search(rf"^def test_\w*{words}", defined, flags=re.MULTILINE), command
+
+
 PHRASES = r"\b(anew|so many|so much|shared out|go on|goes on|looked at|at once|as it is|by itself)\b"
 """Phrases that a native reader stumbles over."""
 

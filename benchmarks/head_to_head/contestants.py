@@ -11,7 +11,7 @@ from generators import NewMatrix
 import loa
 from loa.architectures import DenseCurvature, LearnedProximalNewton, LearnedSplitting
 from loa.architectures.proximal_newton import factor_of
-from loa.experiments.families import ANDERSON, SEMISMOOTH
+from loa.experiments.families.general import ANDERSON, SEMISMOOTH
 from loa.learning import average_curvature, first_step
 
 KEY = jax.random.key(23)

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from ..messages.arguments import check_callable, is_number, positive_number, positive_or_infinite
 from . import gaps
-from .arguments import check_callable, is_number, positive_number, positive_or_infinite
 from .problem_class import ProblemClass
 
 

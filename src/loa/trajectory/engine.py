@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from ..messages.waiting import waiting_for
 from ..problems.criterion import at_levels
-from ..problems.waiting import waiting_for
 from ..storage.resuming import EvaluationCheckpoint, Evaluations
 from .job import Job, Outcome, Slot, where
 
