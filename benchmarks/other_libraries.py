@@ -26,14 +26,14 @@ from timing import show  # noqa: E402
 
 import loa  # noqa: E402
 
-MEMORY, ROUNDS, FEW = 10, 3, 20
+MEMORY, ROUNDS, FEW = 10, 3, 10
 """Pairs that L-BFGS keeps; rounds; and problems that SciPy gets, one after the other."""
 
 WORKLOADS = {
     "logistic regression": (loa.problems.LogisticRegression, 40, 1e-5, 1000),
-    "logistic regression, many": (loa.problems.LogisticRegression, 1000, 1e-5, 1000),
+    "logistic regression, many": (loa.problems.LogisticRegression, 400, 1e-5, 1000),
     "networks": (loa.problems.NetworkTraining, 100, 0.5, 1000),
-    "networks, many": (loa.problems.NetworkTraining, 1000, 0.5, 1000),
+    "networks, many": (loa.problems.NetworkTraining, 400, 0.5, 1000),
 }
 """Problem class, number of problems, tolerance for the norm of the gradient, and the largest number of steps."""
 
@@ -73,7 +73,7 @@ def of_optimistix(Method: Any) -> Any:
             super().__init__(rtol=0.0, atol=0.0, **options)
             self.below = below
 
-        def terminate(self, fn, y, args, options, state, tags):  # theirs looks at changes of point and value
+        def terminate(self, fn, y, args, options, state, tags):  # theirs compares changes of point and value
             stop = jnp.linalg.norm(state.f_info.grad) < self.below
             return ~state.first_step & stop, state.result
 
@@ -146,7 +146,7 @@ def side_by_side(Class: Any, count: int, tolerance: float, most: int) -> dict[st
         started = time.perf_counter()
         found = jax.block_until_ready(runs[name]())
         first = time.perf_counter() - started
-        # optimistix has looked at the gradient of its last accepted point, the others at that of the last point
+        # optimistix checks the gradient at its last accepted point, the others at the last point
         solved = float(np.mean(np.asarray(norms(found, given)) < 1.001 * tolerance))
         rows[name] = {"first_seconds": first, "solved": solved, "problems": len(found), "milliseconds": np.inf}
     for _ in range(ROUNDS):
@@ -157,7 +157,8 @@ def side_by_side(Class: Any, count: int, tolerance: float, most: int) -> dict[st
             jax.block_until_ready(run())
             spent = 1e3 * (time.perf_counter() - started) / rows[name]["problems"]
             rows[name]["milliseconds"] = min(rows[name]["milliseconds"], spent)
-    best = min(row["milliseconds"] for name, row in rows.items() if name != "loa")
+    least = 0.9 * rows["loa"]["solved"]  # who solves clearly less is not quicker
+    best = min(row["milliseconds"] for name, row in rows.items() if name != "loa" and row["solved"] >= least)
     times = ours["stopping_time"]
     return {
         "problems": count,

@@ -33,6 +33,13 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", PROSE, ids=lambda page: page.name)
+def test_a_list_follows_an_empty_line(page):
+    """Otherwise the site takes it for a part of the paragraph before it."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    assert not re.findall(r"^(?![-#\s]|\d+\.).+\n- .*", text, flags=re.MULTILINE)
+
+
 def test_the_tests_that_the_page_on_the_paper_names_are_there():
     commands = re.findall(r"`pytest ([^`]+)`", (ROOT / "docs" / "from-the-paper.md").read_text())
     assert len(commands) > 10

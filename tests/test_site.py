@@ -1,5 +1,7 @@
 """The site: it is built without a warning, every link leads somewhere, nothing comes from a network."""
 
+import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +15,19 @@ import loa
 
 ROOT = Path(__file__).parent.parent
 LINKED = re.compile(r'<(\w+)[^>]*?\s(?:href|src)="?([^"\s>]+)')
+
+
+def test_an_output_is_shown_until_what_printed_it_changes(tmp_path, monkeypatch):
+    specification = importlib.util.spec_from_file_location("outputs", ROOT / "website" / "outputs.py")
+    outputs = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(outputs)
+    page, other = "```python\nx = 7\n```\nand\n```python\nprint(6 * x)\n```\n", tmp_path / "page.md"
+    other.write_text(page)
+    monkeypatch.setattr(outputs, "KEPT", tmp_path / "outputs.json")
+    outputs.KEPT.write_text(json.dumps(outputs.printed(other)))
+    assert "print(6 * x)\n```\n\n```{.text .printed}\n42\n```" in outputs.on_page_markdown(page)
+    assert outputs.on_page_markdown(page).count("printed") == 1
+    assert outputs.on_page_markdown(page.replace("7", "8")) == page.replace("7", "8")
 
 
 @pytest.fixture(scope="module")

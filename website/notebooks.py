@@ -84,11 +84,11 @@ def page(notebook: dict[str, Any], name: str) -> str:
         parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
         for output in cell.get("outputs", ()):
             if "text" in output:
-                parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
+                parts.append(f"```{{.text .printed}}\n{''.join(output['text']).rstrip()}\n```")
             elif "image/png" in output["data"]:
                 parts.append(f'<img alt="figure" src="data:image/png;base64,{output["data"]["image/png"]}">')
             else:
-                parts.append(f"```text\n{''.join(output['data']['text/plain'])}\n```")
+                parts.append(f"```{{.text .printed}}\n{''.join(output['data']['text/plain'])}\n```")
     parts.append(f"*This page is the notebook `notebooks/{name}.ipynb`; its outputs are what the code printed.*")
     return "\n\n".join(parts)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
-from generators import NewMatrix
 
 import loa
 from loa.architectures import DenseCurvature, LearnedProximalNewton, LearnedSplitting
@@ -29,45 +28,48 @@ NEWTON = {
 SPLITTING = {"log_penalty": (-9.0, 3.0), "log_scale": (-0.5, 1.5), "relaxation": (1.0, 1.95)}
 
 
-def of_shared_curvature(problem_class: Any, training: Any, tuning: int, accuracy: float, most: int) -> dict[str, Any]:
+LARGEST_NEWTON = 150
+"""Coefficients up to which linear equations with all of them are solved in every step."""
+
+
+def of_shared_curvature(problem_class: Any, training: Any, search: Search) -> dict[str, Any]:
     """For classes whose problems have one Hessian. The first step is learned where there are enough problems."""
-    search = _search(problem_class, _first(training, tuning), accuracy, most)
-    fista = loa.FISTA()
-    matrix = average_curvature(problem_class, _first(training, 1), teacher=fista, times=[0], key=KEY)
+    matrix = average_curvature(problem_class, first(training, 1), teacher=loa.FISTA(), times=[0], key=KEY)
+    splitting = partial(LearnedSplitting, DenseCurvature.of(matrix))
+    found = {"splitting in learned curvature": search(splitting, SPLITTING)}
+    if problem_class.columns > LARGEST_NEWTON:
+        return found
     jump, count = None, len(jax.tree.leaves(training)[0])
     if count > 2 * matrix.shape[0]:
-        jump = first_step(problem_class, training, teacher=fista, steps=1000, key=KEY)
+        jump = first_step(problem_class, training, teacher=loa.FISTA(), steps=1000, key=KEY)
     newton = partial(LearnedProximalNewton, factor_of(matrix), first_step=jump, sweeps=2)
-    splitting = partial(LearnedSplitting, DenseCurvature.of(matrix))
-    return {
-        "Newton in learned curvature": search(newton, NEWTON),
-        "splitting in learned curvature": search(splitting, SPLITTING),
-    }
+    return {"Newton in learned curvature": search(newton, NEWTON), **found}
 
 
-def of_own_curvature(problem_class: Any, training: Any, tuning: int, accuracy: float, most: int) -> dict[str, Any]:
+def of_own_curvature(problem_class: Any, training: Any, search: Search) -> dict[str, Any]:
     """For classes whose problems have each a Hessian of their own."""
-    search = _search(problem_class, _first(training, tuning), accuracy, most)
-    frozen = isinstance(problem_class, NewMatrix)  # the Hessian is the same at all points
-    newton = partial(loa.SemismoothNewton, frozen=frozen, separable=True)
-    return {
-        "semismooth Newton, tuned": search(newton, SEMISMOOTH),
-        "Anderson acceleration, tuned": search(loa.AndersonProximalGradient, ANDERSON),
-    }
+    found = {"Anderson acceleration, tuned": search(loa.AndersonProximalGradient, ANDERSON)}
+    if problem_class.columns > LARGEST_NEWTON:
+        return {"ADMM, tuned": search(loa.ADMM, {"log_penalty": (-6.0, 3.0), "relaxation": (1.0, 1.9)}), **found}
+    return {"semismooth Newton, tuned": search(partial(loa.SemismoothNewton, separable=True), SEMISMOOTH), **found}
 
 
-def _search(problem_class: Any, problems: Any, accuracy: float, most: int) -> Any:
-    """Tuning to the smallest mean number of steps."""
+class Search(NamedTuple):
+    """Tuning to the smallest mean number of steps until the proximal residual is small."""
 
-    def search(make: Any, space: dict[str, Any]) -> Any:
+    problem_class: Any
+    problems: Any
+    accuracy: float
+    horizon: int
+    candidates: int
+
+    def __call__(self, make: Any, space: dict[str, Any]) -> Any:
         found = loa.tune(
-            make, space, problem_class, problems, criterion=loa.prox_residual_below(accuracy), horizon=most, key=KEY,
-            candidates=32, rounds=3,
+            make, space, self.problem_class, self.problems, criterion=loa.prox_residual_below(self.accuracy),
+            horizon=self.horizon, key=KEY, candidates=self.candidates, rounds=3,
         )  # fmt: skip
         return found.algorithm
 
-    return search
 
-
-def _first(problems: Any, count: int) -> Any:
+def first(problems: Any, count: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[: min(count, len(leaf))], problems)

@@ -24,10 +24,7 @@ def soft(x, threshold):
 
 
 class Sparse(loa.ProblemClass):
-    """A smooth loss plus λ‖x‖₁, from the start 0."""
-
-    penalty: eqx.AbstractVar[float]
-    columns: eqx.AbstractVar[int]
+    """A smooth loss plus λ‖x‖₁, from the start 0. Subclasses have λ, `penalty`, and the number of `columns`."""
 
     def loss(self, x, problem):
         return self.smooth(x, problem) + self.penalty * jnp.sum(jnp.abs(x))

@@ -22,13 +22,13 @@ therefore draws of ours, not theirs, and what a description leaves open is a cho
 no noise. Their numbers are quoted from their papers; none of their code was run. A row of a classical method that both
 sides have, such as FISTA, shows how far the instances agree.
 
-The *relative loss* is (mean loss − mean smallest loss) / mean smallest loss over the test problems, where the smallest
-loss of a problem is the best that 10,000 steps of FISTA with restart or any method of the table has found. 0 means that
-the method itself has found it. Methods in bold are loa's own: learned or tuned on training problems, for the smallest
-mean number of steps until the proximal residual is below 1e-6; the last column but one says how many test problems get
-there within the last number of steps of the table. A step is whatever the method calls a step; the last column says
-what it costs, as the time of a batch divided by its steps, on a machine shared with other work. ISTA, FISTA and the
-networks of others cost about two products with the matrix a step; Newton's method solves linear equations in addition.
+The *relative loss* is (mean loss − mean smallest loss) / mean smallest loss over the test problems, where the
+smallest loss of a problem is the best that thousands of steps of FISTA with restart or any method of the table has
+found. Methods in bold are loa's own: learned or tuned on training problems, for the smallest mean number of steps
+until the proximal residual is below 1e-6; the last column but one says how many test problems get there within the
+last number of steps of the table. A step is whatever the method calls a step; the last column says what it costs, as
+the time of a batch divided by its steps, on a machine shared with other work. ISTA, FISTA and the networks of others
+cost about two products with the matrix a step; Newton's method solves linear equations in addition.
 """
 
 THEIRS = {

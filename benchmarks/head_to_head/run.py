@@ -22,7 +22,7 @@ import numpy as np
 jax.config.update("jax_enable_x64", True)
 sys.path.append(str(Path(__file__).parent.parent))
 
-from contestants import CLASSICAL, KEY, of_own_curvature, of_shared_curvature  # noqa: E402
+from contestants import CLASSICAL, KEY, Search, first, of_own_curvature, of_shared_curvature  # noqa: E402
 from generators import FixedMatrix, NewMatrix, SparseLogistic, unit_columns  # noqa: E402
 from timing import show  # noqa: E402
 
@@ -30,31 +30,31 @@ import loa  # noqa: E402
 
 
 class Table(NamedTuple):
-    """One table of others: a problem class, after how many steps it is looked at, and from how much loa learns."""
+    """One table of others: a problem class, the steps after which losses are compared, and from how much loa learns."""
 
     problem_class: Any
     steps: tuple[int, ...]
     contestants: Callable[..., dict[str, Any]]
     training: int
     tuning: int
+    candidates: int
     test: int
+    reference: int = 10_000
     accuracy: float = 1e-6
 
 
 def fixed(rows: int, columns: int, penalty: float) -> FixedMatrix:
-    return FixedMatrix(unit_columns(jax.random.key(0), rows, columns), penalty)
+    return FixedMatrix(matrix=unit_columns(jax.random.key(0), rows, columns), penalty=penalty)
 
 
 TABLES = {
-    "Open-L2O, LASSO": Table(fixed(25, 50, 0.005), (16, 100, 1000), of_shared_curvature, 1000, 64, 1000),
-    "ALISTA, sparse recovery": Table(fixed(256, 512, 1e-5), (16, 100, 1000), of_shared_curvature, 32, 16, 64),
-    "Math-L2O, LASSO": Table(NewMatrix(), (10, 100, 300), of_own_curvature, 16, 16, 32),
-    "Math-L2O, logistic": Table(SparseLogistic(), (10, 100, 300), of_own_curvature, 32, 32, 64),
-    "LAH, LASSO": Table(fixed(64, 128, 0.1), (10, 20, 100), of_shared_curvature, 10, 10, 500),
+    "Open-L2O, LASSO": Table(fixed(25, 50, 0.005), (16, 100, 1000), of_shared_curvature, 1000, 64, 32, 256),
+    "ALISTA, sparse recovery": Table(fixed(256, 512, 1e-5), (16, 100), of_shared_curvature, 8, 8, 16, 32, 3000),
+    "Math-L2O, LASSO": Table(NewMatrix(), (10, 100), of_own_curvature, 8, 8, 8, 16, 2000),
+    "Math-L2O, logistic": Table(SparseLogistic(), (10, 100), of_own_curvature, 12, 12, 12, 32, 2000),
+    "LAH, LASSO": Table(fixed(64, 128, 0.1), (10, 20, 100), of_shared_curvature, 10, 10, 32, 200),
 }
-
-REFERENCE = loa.FISTA()
-"""Its best loss in 10,000 steps, or a smaller one that another method found, counts as the smallest loss."""
+"""Where problems are large, loa learns from few of them, and few are tested."""
 
 
 def missed(problem_class: Any, x: Any, problem: Any) -> Any:
@@ -79,17 +79,21 @@ def measured(table: Table) -> dict[str, Any]:
     """Everything that the page says about one table."""
     training = table.problem_class.draw(jax.random.key(1), table.training)
     problems = table.problem_class.draw(jax.random.key(2), table.test)
-    ours = table.contestants(table.problem_class, training, table.tuning, table.accuracy, 300)
+    search = Search(table.problem_class, first(training, table.tuning), table.accuracy, 300, table.candidates)
+    ours = table.contestants(table.problem_class, training, search)
     runs = {name: after(each, table, problems, table.steps) for name, each in {**CLASSICAL, **ours}.items()}
-    best = after(REFERENCE, table, problems, (1000, 3000, 10_000))
-    seen = [np.asarray(best[f"loss_{step}"]) for step in (1000, 3000, 10_000)]
+    looks = (table.reference // 10, table.reference)
+    best = after(loa.FISTA(), table, problems, looks)
+    seen = [np.asarray(best[f"loss_{step}"]) for step in looks]
     seen += [np.asarray(run[f"loss_{step}"]) for run in runs.values() for step in table.steps]
     smallest = np.min(seen, axis=0)
+    print(table.problem_class, file=sys.stderr, flush=True)
     return {
         "test": table.test,
         "training": table.training,
         "tuning": table.tuning,
         "steps": table.steps,
+        "reference": table.reference,
         "smallest_loss": float(smallest.mean()),
         "algorithms": {name: row(run, table, smallest, problems) for name, run in runs.items()},
     }

@@ -6,7 +6,9 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
-from jaxtyping import Array, Bool
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
 
 from ..messages.arguments import check_callable, is_number, positive_number, positive_or_infinite
 from . import gaps
@@ -72,6 +74,31 @@ class Below(Criterion):
     def __repr__(self) -> str:
         sense = "= 0" if self.tolerance == 0 else f"< {self.tolerance:g}"
         return f"{getattr(self.gap, '__name__', self.gap)} {sense}"
+
+
+class AtLevel(Criterion):
+    """The same, with a tolerance > 0 that is an array, so that one compiled program serves all tolerances."""
+
+    gap: gaps.Gap = eqx.field(static=True)
+    level: Float[Array, ""]
+
+    def __call__(self, problem_class: ProblemClass, x: Any, problem: Any) -> Bool[Array, ""]:
+        gap = jnp.asarray(self.gap(problem_class, x, problem))
+        whole = not jnp.issubdtype(gap.dtype, jnp.floating)
+        return gap < (self.level if whole else self.level.astype(gap.dtype))
+
+    def thresholds(self) -> tuple[Below, ...]:
+        return (Below(self.gap, float(self.level)),)
+
+
+def at_levels(tree: Any) -> Any:
+    """A pytree whose criteria have arrays for tolerances."""
+
+    def changed(node: Any) -> Any:
+        adjustable = isinstance(node, Below) and node.tolerance > 0
+        return AtLevel(node.gap, jnp.asarray(node.tolerance, float)) if adjustable else node
+
+    return jax.tree.map(changed, tree, is_leaf=lambda node: isinstance(node, Below))
 
 
 class Either(Criterion):

@@ -15,7 +15,7 @@ from ..algorithms.algorithm import Algorithm, Stack
 from ..messages.arguments import check_type, shown
 from ..messages.warning import warn
 from ..problems import gaps
-from ..problems.criterion import Criterion
+from ..problems.criterion import Criterion, at_levels
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
 from .functionals import Functional, Indicator
 from .job import Job
@@ -101,7 +101,8 @@ def warn_of_unknown_optimum(job: Job) -> None:
 def warn_of_precision(job: Job) -> None:
     """Warn of a criterion that floating-point numbers of the class cannot resolve."""
     thresholds = job.criterion.thresholds()
-    for threshold, gap in zip(thresholds, _gaps_at_start(job, thresholds), strict=True):
+    values = _gaps_at_start(at_levels(job), tuple(threshold.gap for threshold in thresholds))
+    for threshold, gap in zip(thresholds, values, strict=True):
         scale = 1.0 if threshold.gap is gaps.loss else max(1.0, abs(float(gap)))  # a small loss may be a square
         resolution = float(jnp.finfo(gap.dtype).eps) * scale
         if np.isfinite(scale) and 0 < threshold.tolerance < resolution:
@@ -115,8 +116,8 @@ def warn_of_precision(job: Job) -> None:
 
 
 @eqx.filter_jit
-def _gaps_at_start(job: Job, thresholds: Any) -> list[Scalar]:
+def _gaps_at_start(job: Job, chosen: tuple[gaps.Gap, ...]) -> list[Scalar]:
     problem = job.first_problem
     x0 = job.problem_class.start(problem, start_key(trajectory_key(job.key, job.indices[0])))
     x0 = jax.tree.map(jnp.asarray, x0)
-    return [jnp.asarray(threshold.gap(job.problem_class, x0, problem)) for threshold in thresholds]
+    return [jnp.asarray(gap(job.problem_class, x0, problem)) for gap in chosen]

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from ..messages.waiting import waiting_for
+from ..problems.criterion import at_levels
 from ..storage.resuming import EvaluationCheckpoint, Evaluations
 from .job import Job, Outcome, Slot, where
 
@@ -64,7 +65,7 @@ def run(
     twice a second with the number of trajectories that have ended. A job that was interrupted resumes from its files in
     the directory of `checkpoints`.
     """
-    width = _whole_batches(min(width, job.size))
+    job, width = at_levels(job), _whole_batches(min(width, job.size))
     patience = np.float32(PATIENCE / slot_bytes)
     loop = _run_small if slot_bytes <= SMALL_SLOT else _run
     progress, seconds = _nothing_yet(job, width), 0.0

@@ -81,7 +81,7 @@ class Job(eqx.Module):
     key: Key[Array, ""]
     criterion: Criterion
     functionals: tuple[Functional, ...]
-    horizon: int = eqx.field(static=True)
+    horizon: Int[Array, ""] = eqx.field(converter=lambda steps: jnp.asarray(steps, jnp.int32))
     num_candidates: int | None = eqx.field(static=True)
     replicates: int = eqx.field(static=True)
     keeps_smoothness: bool = eqx.field(static=True, default=False)
@@ -212,7 +212,7 @@ class Job(eqx.Module):
 
         compiled: Any = eqx.filter_jit(one)
         program = compiled.lower(self, np.int32(0)).as_text()
-        return fingerprint(self, self.horizon, program) if recognizable(program) else None
+        return fingerprint(self, program) if recognizable(program) else None
 
 
 def _together(*parts: Any) -> Algorithm:

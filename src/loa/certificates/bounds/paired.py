@@ -56,10 +56,12 @@ def ratio_bound(values: Any, baseline: Any, delta: float, cap: float) -> float:
     It bounds \(\mathbb E\varphi_A / \mathbb E\varphi_B\), between 1/64 and 64.
 
     For a ratio r the gambler bets that \(\mathbb E[\varphi_A - r\varphi_B] < 0\), that is on
-    \(Z_r = (\varphi_A - r\varphi_B + r\varphi_{\max}) / ((1+r)\varphi_{\max}) \in [0, 1]\) against the mean
-    r / (1 + r). If the ratio is r or larger he rarely gets rich. As for the mean, r runs over one fixed grid, and the
-    point after the largest r that is not rejected is above the ratio with probability \(1-\delta\). One percent of δ is
-    spent on the any-time bound, above which no point need be tried.
+
+    \[ Z_r = \frac{\varphi_A - r\varphi_B + r\varphi_{\max}}{(1+r)\varphi_{\max}} \in [0, 1] \]
+
+    against the mean r / (1 + r). If the ratio is r or larger he rarely gets rich. As for the mean, r runs over one
+    fixed grid, and the point after the largest r that is not rejected is above the ratio with probability \(1-\delta\).
+    One percent of δ is spent on the any-time bound, above which no point need be tried.
 
     Arguments:
         values: values on held-out problems, one per problem.

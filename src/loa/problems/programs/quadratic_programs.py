@@ -228,8 +228,7 @@ class Residual(eqx.Module):
     r"""How far a point is from solving a quadratic program: the larger one of primal and dual residual.
 
     \(\|A x - z\|_\infty\) and \(\|P x + q + A^\top y\|_\infty\), divided by the tolerances that OSQP compares them
-    with: \(\epsilon_{abs} + \epsilon_{rel} \max(\|A x\|, \|z\|)\) and
-    \(\epsilon_{abs} + \epsilon_{rel} \max(\|P x\|, \|A^\top y\|, \|q\|)\). Points of ADMM and PDHG satisfy
+    with, those of `loa.residuals_below`. Points of ADMM and PDHG satisfy
     \(z = \Pi_{[l, u]}(z + y)\); how far another point violates this counts in the primal residual.
     """
 
@@ -262,8 +261,10 @@ residual = Residual()
 def residuals_below(eps_abs: float = 1e-3, eps_rel: float = 0.0) -> Criterion:
     r"""A point solves a quadratic program if its primal and its dual residual are small, as in OSQP.
 
-    \(\|A x - z\| < \epsilon_{abs} + \epsilon_{rel} \max(\|A x\|, \|z\|)\) and \(\|P x + q + A^\top y\| <
-    \epsilon_{abs} + \epsilon_{rel} \max(\|P x\|, \|A^\top y\|, \|q\|)\), in the maximum norm.
+    \[ \|A x - z\| < \epsilon_{abs} + \epsilon_{rel} \max(\|A x\|, \|z\|), \]
+    \[ \|P x + q + A^\top y\| < \epsilon_{abs} + \epsilon_{rel} \max(\|P x\|, \|A^\top y\|, \|q\|), \]
+
+    in the maximum norm.
 
     Arguments:
         eps_abs: the absolute tolerance > 0.

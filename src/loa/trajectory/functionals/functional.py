@@ -43,7 +43,7 @@ class End(NamedTuple):
     solved: Bool[Array, ""]
     finite: Bool[Array, ""]
     stopping_time: Int[Array, ""]
-    horizon: int
+    horizon: Int[Array, ""] | int
     impossible: Any = 0
     """1 if the problem was found to be infeasible, 2 if it was found to be unbounded, otherwise 0."""
 
