@@ -161,6 +161,23 @@ def test_an_instance_that_comes_again_is_noticed():
         loa.measure(loa.External("true {instance}"), ["a"] * 3, timeout=20.0)
 
 
+def test_a_certificate_of_logged_instances_speaks_of_their_stream_and_of_copies():
+    flatness = jnp.linspace(0.3, 1.0, 30)
+    logged = loa.FromInstances(flatness, lambda x, problem: 0.5 * problem * jnp.sum(x**2), jnp.ones(2))
+
+    def performance(problem_class, problems):
+        return loa.evaluate(
+            loa.GradientDescent(1.0), problem_class, problems, criterion=loa.loss_below(1e-6), horizon=HORIZON,
+            key=jax.random.key(0),
+        )  # fmt: skip
+
+    assert "new instances of the stream that these 30 come from" in str(loa.certify(performance(logged, flatness)))
+    for problem_class in (logged, Valleys()):
+        with pytest.warns(UserWarning, match="only 30 of the 60 problems are different"):
+            certificate = loa.certify(performance(problem_class, jnp.tile(flatness, 2)))
+        assert "these 60, 30 of them different" in str(certificate)
+
+
 def failing(instance):
     return {"solved": instance}
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..problems.arguments import array_of_numbers, check_type
+from ..problems.warning import warn
+from ..trajectory.about import DIFFERENT, FINITE, LOGGED
 from ..trajectory.evaluation import Performance
 from .certificate import Certificate
-from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences
+from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences, of_stream
 from .goals import Mean
 from .inputs import failure_probability, warn_of_truncation
 from .misuse import check_sample
@@ -82,7 +84,7 @@ def _of_performance(
     if isinstance(what, Goal):
         if cap is not None or unit or prior_values is not None:
             raise ValueError("a goal carries its cap and unit: leave out cap, unit and prior_values.")
-        return what.certify(_values(performance, what), confidence).naming(performance.about)
+        return _about(what.certify(_values(performance, what), confidence), performance)
     known = performance.caps.get(what, np.inf)
     if cap is None and not np.isfinite(known):
         raise ValueError(
@@ -90,8 +92,21 @@ def _of_performance(
             "functional with cap=…."
         )
     goal = Mean(what, float(known if cap is None else cap), unit or performance.units.get(what, ""))
-    certificate = _mean(goal, _values(performance, goal), confidence, prior_values).naming(performance.about)
+    certificate = _about(_mean(goal, _values(performance, goal), confidence, prior_values), performance)
     return of_sequences(certificate) if SEQUENCE in performance.about else certificate
+
+
+def _about(certificate: Certificate, performance: Performance) -> Certificate:
+    """The certificate with what it is about: of logged instances, the stream that they come from."""
+    logged, number = performance.about.get(LOGGED), performance.about.get(DIFFERENT)
+    may_repeat = FINITE in performance.about if logged is None else certificate.n <= int(logged)
+    if number is not None and not may_repeat:
+        warn(
+            f"only {number} of the {certificate.n} problems are different: if some were copied, they are not "
+            "independent, and the certificate is false; give each problem once."
+        )
+    certificate = certificate.naming(performance.about)
+    return certificate if logged is None else of_stream(certificate)
 
 
 def _values(performance: Performance, goal: Goal) -> np.ndarray:
