@@ -12,6 +12,7 @@ from loa.certificates import CappedMean, Distribution, Mean, MomentMean, Probabi
 from loa.certificates.from_table import certify_table
 from loa.certificates.goal import SEQUENCES
 from loa.experiments.solver_file import solver_from_file
+from loa.results.choice import Choice
 from loa.results.summary import AlgorithmSummary, FunctionalSummary
 from loa.results.table import table as table_of
 from loa.run.identity import differences
@@ -247,7 +248,12 @@ def test_the_page_of_a_watch_does_not_say_that_nothing_speaks_against_it(tmp_pat
     assert "in size. But 1 of the 1 certificates is contradicted." in page()
 
 
-# Tables of results
+# Tables and sentences of results
+
+
+def test_who_solves_nothing_has_infinite_costs_and_not_some_multiple():
+    chosen = Choice("calls", "learned", {"learned": 10.0, "CG": np.inf}, 50)
+    assert chosen.sentence().endswith("it has 10 calls, and those of CG are infinite.")
 
 
 def test_only_all_is_a_hundred_percent_and_margins_reach_both_ends():
