@@ -13,6 +13,7 @@ from loa.certificates.from_table import certify_table
 from loa.certificates.goal import SEQUENCES
 from loa.experiments.solver_file import solver_from_file
 from loa.results.choice import Choice
+from loa.results.comparison import Comparison
 from loa.results.summary import AlgorithmSummary, FunctionalSummary
 from loa.results.table import table as table_of
 from loa.run.identity import differences
@@ -177,6 +178,10 @@ def test_a_certificate_of_logged_instances_speaks_of_their_stream_and_of_copies(
         with pytest.warns(UserWarning, match="only 30 of the 60 problems are different"):
             certificate = loa.certify(performance(problem_class, jnp.tile(flatness, 2)))
         assert "these 60, 30 of them different" in str(certificate)
+    twice = {name: performance(Valleys(), jnp.tile(flatness, 2)) for name in ("a", "b")}
+    functional = FunctionalSummary("stopping_time", "Stopping time", "iterations", "τ", float(HORIZON))
+    with pytest.warns(UserWarning, match="what is said to be certain is not; give each problem once"):
+        Comparison(twice, (functional,), {}).verdict("a", over="b")
 
 
 def failing(instance):

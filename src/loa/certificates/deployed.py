@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problems.arguments import array_of_numbers, check_type
 from ..problems.warning import warn
-from ..trajectory.about import DIFFERENT, FINITE, LOGGED
+from ..trajectory.about import LOGGED, copies_among
 from ..trajectory.evaluation import Performance
 from .certificate import Certificate
 from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences, of_stream
@@ -98,15 +98,10 @@ def _of_performance(
 
 def _about(certificate: Certificate, performance: Performance) -> Certificate:
     """The certificate with what it is about: of logged instances, the stream that they come from."""
-    logged, number = performance.about.get(LOGGED), performance.about.get(DIFFERENT)
-    may_repeat = FINITE in performance.about if logged is None else certificate.n <= int(logged)
-    if number is not None and not may_repeat:
-        warn(
-            f"only {number} of the {certificate.n} problems are different: if some were copied, they are not "
-            "independent, and the certificate is false; give each problem once."
-        )
+    if copies := copies_among(performance.about, certificate.n):
+        warn(f"{copies} the certificate is false; give each problem once.")
     certificate = certificate.naming(performance.about)
-    return certificate if logged is None else of_stream(certificate)
+    return of_stream(certificate) if LOGGED in performance.about else certificate
 
 
 def _values(performance: Performance, goal: Goal) -> np.ndarray:

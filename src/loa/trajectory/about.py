@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -42,6 +43,18 @@ def described(
         about[FINITE] = "yes"
     number, total = different(problems), count_problems(problems)
     return about | ({DIFFERENT: str(number)} if number < total else {})
+
+
+def copies_among(about: Mapping[str, str], count: int) -> str | None:
+    """The beginning of a sentence about copies among problems that should be independent; None if there may be some.
+
+    Independent draws coincide if there are finitely many problems, and so may logged instances.
+    """
+    number, logged = about.get(DIFFERENT), about.get(LOGGED)
+    may_coincide = FINITE in about if logged is None else count <= int(logged)
+    if number is None or may_coincide:
+        return None
+    return f"only {number} of the {count} problems are different: if some were copied, they are not independent, and"
 
 
 def different(problems: Any) -> int:
