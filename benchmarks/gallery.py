@@ -96,7 +96,7 @@ def ratio(summary: RunSummary, cost: str) -> float:
 
 def amount(numbers: AlgorithmSummary, cost: str) -> str:
     """An average cost, with the share of problems solved where that is not all of them."""
-    return f"{numbers.average(cost):.3g}" + ("" if numbers.solved == 1.0 else f" ({percent_seen(numbers.solved, 0)})")
+    return f"{numbers.average(cost):.3g}" + ("" if numbers.solved == 1.0 else f" ({percent_seen(numbers.solved)})")
 
 
 def overview(objective: str, runs: dict[str, RunSummary | str]) -> str:
@@ -161,7 +161,7 @@ def section(family: str, runs: Runs) -> str:
 def costs(numbers: AlgorithmSummary) -> str:
     """All costs of an algorithm, as in "12 steps, 15 calls, 0.1 ms, 98% solved"."""
     amounts = [f"{numbers.average(cost):.3g} {short}" for cost, short in SHORT.items()]
-    return ", ".join([*amounts, f"{percent_seen(numbers.solved, 0)} solved"])
+    return ", ".join([*amounts, f"{percent_seen(numbers.solved)} solved"])
 
 
 def page(runs: Runs, conditions: str = "") -> str:
