@@ -17,10 +17,11 @@ import sys
 import time
 from pathlib import Path
 
-from loa.problems.percent import percent_seen
+from loa.messages.percent import percent_seen
+from loa.results.algorithm_summary import AlgorithmSummary
 from loa.results.names import COSTS
 from loa.results.quantities import price, rivals
-from loa.results.summary import AlgorithmSummary, RunSummary
+from loa.results.summary import RunSummary
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}

@@ -18,10 +18,11 @@ from typing import NamedTuple
 from rich.console import Console
 
 import loa
-from loa.certificates.rounding import number_up
+from loa.certificates.bounds.rounding import number_up
 from loa.experiments.experiment import Experiment
-from loa.problems.percent import percent_seen
-from loa.results.summary import AlgorithmSummary, RunSummary
+from loa.messages.percent import percent_seen
+from loa.results.algorithm_summary import AlgorithmSummary
+from loa.results.summary import RunSummary
 from loa.run import Order, carry_out
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -9,12 +9,14 @@ import shutil
 import sys
 from pathlib import Path
 
+from loa.certificates.bounds.rounding import number_down, number_up
 from loa.certificates.names import CERTIFIED
-from loa.certificates.rounding import number_down, number_up
-from loa.problems.percent import percent_seen
+from loa.messages.percent import percent_seen
+from loa.results.algorithm_summary import AlgorithmSummary
+from loa.results.certificate_summary import CertificateSummary
 from loa.results.names import COSTS, MEASURES
 from loa.results.quantities import rivals
-from loa.results.summary import AlgorithmSummary, CertificateSummary, RunSummary
+from loa.results.summary import RunSummary
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHORT = {"oracle_calls": "calls", "milliseconds": "ms"}

@@ -11,13 +11,13 @@ import loa
 from loa.certificates import CappedMean, Distribution, Mean, MomentMean, Probability, Quantile, decide
 from loa.certificates.from_table import certify_table
 from loa.certificates.goal import SEQUENCES
-from loa.experiments.solver_file import solver_from_file
+from loa.experiments.from_file.solver import solver_from_file
+from loa.results.algorithm_summary import AlgorithmSummary, FunctionalSummary
 from loa.results.choice import Choice
 from loa.results.comparison import Comparison
-from loa.results.summary import AlgorithmSummary, FunctionalSummary
 from loa.results.table import table as table_of
+from loa.run.any_solver.script import SolverOrder
 from loa.run.identity import differences
-from loa.run.solver_script import SolverOrder
 
 HORIZON = 100
 
@@ -212,7 +212,7 @@ def test_times_of_two_machines_are_not_mixed(tmp_path, monkeypatch):
     path.write_text("def solve(instance): pass\ninstances = [float(each) for each in range(20)]\ntimeout = 5.0\n")
     order = SolverOrder(solver_from_file(path, 0), path)
     before = order.identity()
-    monkeypatch.setattr("loa.run.solver_script.machine", lambda: {"processor": "another", "cores": 1})
+    monkeypatch.setattr("loa.run.any_solver.script.machine", lambda: {"processor": "another", "cores": 1})
     assert differences(before, order.identity()) == [f"machine: {before['machine']} before, another, 1 now"]
 
 

@@ -8,8 +8,8 @@ from scipy import stats
 
 import loa
 from loa.certificates import Distribution, Mean, Probability, Quantile, Tail
-from loa.deployment.evidence import SHAPES, Evidence
-from loa.deployment.ranks import Ranks
+from loa.deployment.watching.evidence import SHAPES, Evidence
+from loa.deployment.watching.ranks import Ranks
 
 STREAMS, LENGTH = 400, 300
 

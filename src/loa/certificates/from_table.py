@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..problems.log_files import TABLES, table_in
-from ..problems.warning import warn
+from ..messages.warning import warn
+from ..problems.logs.log_files import TABLES, table_in
 from ..trajectory.units import unit_of
+from .bounds.inputs import failure_probability, warn_of_truncation
 from .certificate import Certificate
 from .goals import Mean, Quantile
-from .inputs import failure_probability, warn_of_truncation
 
 LABELS = ("instance", "problem", "file", "name", "id", "case", "solver", "algorithm", "method", "status", "outcome")
 """Columns of these names do not hold measurements, even if their cells are numbers."""

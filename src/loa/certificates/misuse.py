@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ..problems.arguments import array_of_numbers
-from ..problems.warning import warn
-from .inputs import Array
-from .product import LARGEST_LOG_ODDS, choose_lambda
-from .rounding import number_exact
+from ..messages.arguments import array_of_numbers
+from ..messages.warning import warn
+from .bounds.inputs import Array
+from .bounds.product import LARGEST_LOG_ODDS, choose_lambda
+from .bounds.rounding import number_exact
 
 BY_CHANCE = 1e-9
 FEWEST = 20

@@ -21,8 +21,8 @@ def certify(
 ) -> None:
     """Certify numbers that were measured anywhere, such as the running times of a solver."""
     with one_sentence():
+        from ..certificates.bounds.rounding import percent_down
         from ..certificates.from_table import certify_table
-        from ..certificates.rounding import percent_down
 
         found = certify_table(table, column, cap=cap, quantile=quantile, confidence=confidence, problem=problem)
         for certificate in found:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
+from ..messages.percent import percent_seen
 from ..problems import gaps
-from ..problems.percent import percent_seen
 from ..trajectory.functionals import End, Functional, Record
 
 Report = Callable[["Check"], None]

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from ..certificates.bounds.rounding import percent_down, two_digits_up
 from ..certificates.budget import joint_confidence
-from ..certificates.rounding import percent_down, two_digits_up
-from ..problems.percent import percent_seen
+from ..messages.percent import percent_seen
+from .algorithm_summary import AlgorithmSummary, FunctionalSummary, Measured
 from .names import HEADERS, TIMES
-from .summary import AlgorithmSummary, FunctionalSummary, Measured
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from ..experiments.experiment import Experiment
 from ..experiments.shipped import comparable
-from ..problems.percent import percent_seen
+from ..messages.percent import percent_seen
 from ..problems.role import Role, own_key
 from ..results.comparison import compare
 from ..results.table import show

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment, Lesson
-from ..problems.percent import percent_seen
+from ..messages.percent import percent_seen
+from ..messages.waiting import waiting_for
 from ..problems.role import Role
-from ..problems.waiting import waiting_for
 from ..statistics.measures import cvar, mean, quantile
 from ..statistics.timing import best_in_turn
 from ..storage.claim import claimed

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...deployment.watch import Watch
-from ...problems.arguments import as_path, check_type
+from ...deployment.watching.watch import Watch
+from ...messages.arguments import as_path, check_type
 from ...storage.files import write_whole
 from .markup import Markup, markup, section, table, tag
 from .numbers import number
