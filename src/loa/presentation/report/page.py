@@ -106,7 +106,7 @@ def _what_was_run(results: Results) -> Markup:
 
 def _nothing_else(summary: RunSummary) -> str:
     """That the test problems are fresh, as far as the ledger of the directory knows."""
-    return "an earlier look as well" if summary.seed in summary.earlier_seeds else "nothing else"
+    return "an earlier look as well" if summary.seen_before else "nothing else"
 
 
 def _provenance(results: Results) -> Markup:
