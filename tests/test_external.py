@@ -158,12 +158,26 @@ def test_certify_on_the_command_line_says_what_python_says(tmp_path):
     path = table(tmp_path, times)
     words = ["certify", str(path), "--column", "seconds", "--cap", "10"]
     done = CliRunner().invoke(app, words)
-    assert done.output.strip() == str(loa.certify(times, "seconds", cap=10.0, unit="seconds"))
+    certificate = loa.certify(times, "seconds", cap=10.0, unit="seconds")
+    assert done.output.splitlines() == [
+        str(certificate), "This assumes:", *(f"- {line}" for line in certificate.assumptions)
+    ]  # fmt: skip
+    assert "- the machine, its load" in done.output
     done = CliRunner().invoke(app, [*words, "--quantile", "0.9", "--out", str(tmp_path / "out")])
-    mean, quantile = done.output.strip().splitlines()
+    mean, quantile, both, *_ = done.output.splitlines()
+    assert both == "Both hold together with 95% confidence."
     assert "97.5% confidence" in mean
     assert "on at least 90% of new problems" in quantile
     assert {each.name for each in (tmp_path / "out").iterdir()} == {"seconds-mean.json", "seconds-quantile.json"}
+
+
+def test_a_warning_on_the_command_line_is_a_sentence(tmp_path):
+    path = table(tmp_path, np.minimum(np.random.default_rng(0).exponential(size=100), 1.0))
+    command = [sys.executable, "-m", "loa", "certify", path, "--column", "seconds", "--cap", "10"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("loa: ")
+    assert done.stderr.count("\n") == 1
+    assert "share the maximum 1, which is below the cap 10" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from loa.certificates.from_table import certify_table
 from loa.certificates.goal import SEQUENCES
 from loa.experiments.from_file.solver import solver_from_file
 from loa.results.algorithm_summary import AlgorithmSummary, FunctionalSummary
+from loa.results.choice import Choice
+from loa.results.comparison import Comparison
 from loa.results.table import table as table_of
 from loa.run.any_solver.script import SolverOrder
 from loa.run.identity import differences
@@ -161,6 +163,27 @@ def test_an_instance_that_comes_again_is_noticed():
         loa.measure(loa.External("true {instance}"), ["a"] * 3, timeout=20.0)
 
 
+def test_a_certificate_of_logged_instances_speaks_of_their_stream_and_of_copies():
+    flatness = jnp.linspace(0.3, 1.0, 30)
+    logged = loa.FromInstances(flatness, lambda x, problem: 0.5 * problem * jnp.sum(x**2), jnp.ones(2))
+
+    def performance(problem_class, problems):
+        return loa.evaluate(
+            loa.GradientDescent(1.0), problem_class, problems, criterion=loa.loss_below(1e-6), horizon=HORIZON,
+            key=jax.random.key(0),
+        )  # fmt: skip
+
+    assert "new instances of the stream that these 30 come from" in str(loa.certify(performance(logged, flatness)))
+    for problem_class in (logged, Valleys()):
+        with pytest.warns(UserWarning, match="only 30 of the 60 problems are different"):
+            certificate = loa.certify(performance(problem_class, jnp.tile(flatness, 2)))
+        assert "these 60, 30 of them different" in str(certificate)
+    twice = {name: performance(Valleys(), jnp.tile(flatness, 2)) for name in ("a", "b")}
+    functional = FunctionalSummary("stopping_time", "Stopping time", "iterations", "τ", float(HORIZON))
+    with pytest.warns(UserWarning, match="what is said to be certain is not; give each problem once"):
+        Comparison(twice, (functional,), {}).verdict("a", over="b")
+
+
 def failing(instance):
     return {"solved": instance}
 
@@ -230,7 +253,12 @@ def test_the_page_of_a_watch_does_not_say_that_nothing_speaks_against_it(tmp_pat
     assert "in size. But 1 of the 1 certificates is contradicted." in page()
 
 
-# Tables of results
+# Tables and sentences of results
+
+
+def test_who_solves_nothing_has_infinite_costs_and_not_some_multiple():
+    chosen = Choice("calls", "learned", {"learned": 10.0, "CG": np.inf}, 50)
+    assert chosen.sentence().endswith("it has 10 calls, and those of CG are infinite.")
 
 
 def test_only_all_is_a_hundred_percent_and_margins_reach_both_ends():

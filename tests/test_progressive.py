@@ -88,7 +88,7 @@ def test_the_certificate_can_be_read_checked_and_contradicted():
     certificate.check(values)
     assert Certificate.from_json(certificate.to_json()) == certificate
     assert "an algorithm drawn from the posterior for each problem needs at most" in str(certificate)
-    assert "drawn like these 270" in str(certificate)
+    assert "drawn like these 285" in str(certificate)
     with pytest.raises(ValueError, match="not the values that the certificate was made from"):
         certificate.check(values[::-1])
     fresh = np.minimum(rng.gamma(4.0, 15.0, (300, 1)) * [2.0, 2.4, 3.0], 600.0)

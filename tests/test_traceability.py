@@ -1,6 +1,7 @@
 """A certificate names what it is about and can be recomputed; the ledger of a directory forgets nothing."""
 
 import dataclasses
+import io
 import json
 from typing import Any
 
@@ -17,6 +18,7 @@ from loa.certificates.sequential import AnytimeCertificate
 from loa.experiments.experiment import Experiment, Prior, Recipe, Task
 from loa.problems.role import Role, own_key
 from loa.results.run_results import Results
+from loa.results.table import tell
 from loa.run import Order, carry_out
 from loa.storage.ledger import EditedLedgerError, Ledger
 from loa.storage.plain_json import CHECKSUM, digest
@@ -185,6 +187,10 @@ def test_the_ledger_counts_looks_also_those_that_were_overwritten(looked):
     assert "These very problems were seen before" in found[1].summary.looks()
     assert "These very problems" not in found[2].summary.looks()
     assert "look 3 at this problem class" in (place / "report.html").read_text()
+    for each, words in zip(found, ("unseen", "test problems of an earlier look", "unseen"), strict=True):
+        told = Console(record=True, width=100, file=io.StringIO())
+        tell(each, told)
+        assert f"15 {words}" in told.export_text()
     assert Results.load(place).summary == found[2].summary
 
 

@@ -15,8 +15,9 @@ from .goal import CAPPED, COMPLETE, INDEPENDENT, WITHIN_CAP
 from .known_samples import remembered
 from .names import UNNAMED
 
-FIRST = 10
-"""One in this many problems only chooses, by default."""
+FIRST = 20
+"""One in this many problems only chooses, by default: a twentieth, or ten if that is more, but no more than a tenth."""
+FEW = 10
 
 CANDIDATES_FIRST = "candidates, cap and how many problems only choose were fixed without these problems"
 
@@ -41,7 +42,8 @@ def certify_while_choosing(
         functional: its name.
         cap: the largest possible value, declared beforehand.
         confidence: in (0, 1).
-        first: how many problems only choose, at least 1; a tenth of them by default.
+        first: how many problems only choose, at least 1; by default a twentieth of them, or ten if that is more (but no
+            more than a tenth).
         unit: what the values count, for the sentence.
 
     Returns:
@@ -56,7 +58,8 @@ def certify_while_choosing(
     values, delta = array_of_numbers("values", values), failure_probability(confidence)
     positive_number("cap", cap)
     count = len(per_candidate(values, cap))
-    first = max(count // FIRST, 1) if first is None else whole_number("first", first, most=max(count - 1, 1))
+    usual = max(count // FIRST, min(count // FEW, FEW), 1)
+    first = usual if first is None else whole_number("first", first, most=max(count - 1, 1))
     if count < 2:
         raise ValueError(f"at least two problems are needed, one to choose by and one to certify on, got {count}.")
     warn_of_truncation(values, cap)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..messages.arguments import array_of_numbers, check_type
+from ..messages.warning import warn
+from ..trajectory.about import LOGGED, copies_among
 from ..trajectory.evaluation import Performance
 from .bounds.inputs import failure_probability, warn_of_truncation
 from .bounds.rounding import number_exact
 from .certificate import Certificate
-from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences
+from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences, of_stream
 from .goals import Mean
 from .misuse import check_sample
 from .names import SEQUENCE, UNNAMED
@@ -82,7 +84,7 @@ def _of_performance(
     if isinstance(what, Goal):
         if cap is not None or unit or prior_values is not None:
             raise ValueError("a goal carries its cap and unit: leave out cap, unit and prior_values.")
-        return what.certify(_values(performance, what), confidence).naming(performance.about)
+        return _about(what.certify(_values(performance, what), confidence), performance)
     known = performance.caps.get(what, np.inf)
     if cap is None and not np.isfinite(known):
         raise ValueError(
@@ -90,8 +92,16 @@ def _of_performance(
             "functional with cap=…."
         )
     goal = Mean(what, float(known if cap is None else cap), unit or performance.units.get(what, ""))
-    certificate = _mean(goal, _values(performance, goal), confidence, prior_values).naming(performance.about)
+    certificate = _about(_mean(goal, _values(performance, goal), confidence, prior_values), performance)
     return of_sequences(certificate) if SEQUENCE in performance.about else certificate
+
+
+def _about(certificate: Certificate, performance: Performance) -> Certificate:
+    """The certificate with what it is about: of logged instances, the stream that they come from."""
+    if copies := copies_among(performance.about, certificate.n):
+        warn(f"{copies} the certificate is false; give each problem once.")
+    certificate = certificate.naming(performance.about)
+    return of_stream(certificate) if LOGGED in performance.about else certificate
 
 
 def _values(performance: Performance, goal: Goal) -> np.ndarray:

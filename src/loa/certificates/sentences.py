@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..trajectory.about import DIFFERENT
 from ..trajectory.units import unit_of
 from .bounds.rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
 from .names import SEQUENCE, UNNAMED
@@ -151,6 +152,16 @@ def _new_problems(certificate: Certificate) -> str:
         these = "this one" if certificate.n == 1 else f"these {certificate.n}"
         return f"the problems of new sequences of {length} that begin like {these}"
     if EXCHANGEABLE in certificate.assumptions:
-        these = "this one comes" if certificate.n == 1 else f"these {certificate.n} come"
-        return f"new instances of the stream that {these} from"
-    return "new problems drawn like " + ("this one" if certificate.n == 1 else f"these {certificate.n}")
+        come = " comes" if certificate.n == 1 else " come"
+        return f"new instances of the stream that {_these(certificate, come)} from"
+    return f"new problems drawn like {_these(certificate)}"
+
+
+def _these(certificate: Certificate, come: str = "") -> str:
+    """The problems that a certificate rests on, and how many of them are different where some are copies."""
+    if certificate.n == 1:
+        return f"this one{come}"
+    number = certificate.about.get(DIFFERENT)
+    if number is None:
+        return f"these {certificate.n}{come}"
+    return f"these {certificate.n}, {number} of them different{come and ','}{come}"

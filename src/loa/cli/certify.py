@@ -21,11 +21,18 @@ def certify(
 ) -> None:
     """Certify numbers that were measured anywhere, such as the running times of a solver."""
     with one_sentence():
+        from ..certificates.bounds.rounding import percent_down
         from ..certificates.from_table import certify_table
 
-        for found in certify_table(table, column, cap=cap, quantile=quantile, confidence=confidence, problem=problem):
-            typer.echo(found.sentence())
+        found = certify_table(table, column, cap=cap, quantile=quantile, confidence=confidence, problem=problem)
+        for certificate in found:
+            typer.echo(certificate.sentence())
             if out is not None:
                 with writing_to(out):
                     out.mkdir(parents=True, exist_ok=True)
-                    found.save(out / f"{found.functional}-{found.measure}.json")
+                    certificate.save(out / f"{certificate.functional}-{certificate.measure}.json")
+        if len(found) > 1:
+            typer.echo(f"Both hold together with {percent_down(confidence)} confidence.")
+        typer.echo("This assumes:")
+        for line in dict.fromkeys(line for certificate in found for line in certificate.assumptions):
+            typer.echo(f"- {line}")

@@ -66,6 +66,10 @@ def run(
 
         way = Way.of(batch, collect, resume=resume, overwrite=overwrite, executor=executor)
         if own is not None and is_solver_file(own):
+            if how != "loa" or minimize != "steps":
+                fail(
+                    "a solver's file says what is tuned, and its mean running time counts: leave out --how, --minimize."
+                )
             with writing_to(out or Path("runs")):
                 run_solver_file(own, out, console, preset=preset, seed=seed, command=typed_command(), way=way)
             return

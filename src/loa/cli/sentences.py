@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -29,7 +30,7 @@ def one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> 
     from ..messages.waiting import spoken
 
     try:
-        with spoken():
+        with spoken(), _warnings_as_sentences():
             yield
     except typer.Exit:
         raise
@@ -41,6 +42,21 @@ def one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> 
         from ..experiments.from_file.errors import sentence
 
         fail(sentence(error))
+
+
+@contextmanager
+def _warnings_as_sentences() -> Iterator[None]:
+    """Show the warnings of loa without the line of code that they point at, which is not the user's."""
+    usual = warnings.formatwarning
+
+    def formatted(message: Warning | str, category: type[Warning], *where: Any) -> str:
+        return f"loa: {message}\n" if category is UserWarning else usual(message, category, *where)
+
+    warnings.formatwarning = formatted
+    try:
+        yield
+    finally:
+        warnings.formatwarning = usual
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def rollout(
         in_precision_of_problems(algorithm, problem_class, problems), None, problem_class, problems,
         jnp.arange(count, dtype=jnp.int32), key, criterion, (*measured, BestPoint(criterion)), int(horizon), None, 1,
     )  # fmt: skip
-    parts, outcomes, seconds, x = [], [], 0.0, None
+    parts, outcomes, seconds, x, first = [], [], 0.0, None, problems
     for place in range(whole_number("length", length)):
         own_key = jax.random.fold_in(key, place)
         start = _starts(problem_class, problems, x, warm, job.indices, own_key)
@@ -100,7 +100,7 @@ def rollout(
     values = {functional.name: column for functional, column in zip(measured, columns, strict=True)}
     caps = {functional.name: functional.largest(int(horizon)) for functional in measured}
     units = {functional.name: functional.unit for functional in measured}
-    about = described(algorithm, problem_class, criterion, int(horizon))
+    about = described(algorithm, problem_class, first, criterion, int(horizon))
     about |= {SEQUENCE: str(length)} if length > 1 else {}
     outcome, counted = np.stack(outcomes, axis=1), counted_up(measured)
     return Performance(values, outcome, int(horizon), None, seconds, caps, units, about, counted)

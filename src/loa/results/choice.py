@@ -81,8 +81,10 @@ class Choice:
             beaten = f"Nothing that was {self.own} beats {self.classical} in {words} {where}"
             return f"{beaten}, so {self.classical} is deployed."
         best, own = self.costs[self.rival], self.costs[self.own]
-        share = f"{own / best:.2g} × the {words}" if best > 0 else f"{own:.3g} instead of {best:.3g} {words}"
         who = "The learned algorithm" if self.own == "learned" else "The tuned setting"
+        if math.isinf(best):
+            return f"{who} was chosen: {where} it has {own:.3g} {words}, and those of {self.rival} are infinite."
+        share = f"{own / best:.2g} × the {words}" if best > 0 else f"{own:.3g} instead of {best:.3g} {words}"
         return f"{who} was chosen: {where} it has {share} of {self.rival}."
 
     @classmethod

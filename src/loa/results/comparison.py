@@ -13,9 +13,11 @@ from ..algorithms.algorithm import Algorithm
 from ..certificates.contest import Decision, decide
 from ..messages.arguments import check_type
 from ..messages.extras import require
+from ..messages.warning import warn
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
 from ..statistics import measures
+from ..trajectory.about import copies_among
 from ..trajectory.checks import check_algorithm, check_functionals
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
@@ -90,6 +92,8 @@ class Comparison:
 
     def _decided(self, name: str, over: str, functional: str, delta: float) -> Decision:
         cap, both = self._functional(functional).cap or 1.0, [self._of(each) for each in (name, over)]
+        if copies := copies_among(both[0].about, both[0].outcome.shape[-2]):
+            warn(f"{copies} what is said to be certain is not; give each problem once.")
         most, most_of_other = (each.at_most(functional, cap) for each in both)
         own, other = (each[functional] for each in both)
         return decide(own, other, round(delta, 15), cap, at_most=most, baseline_at_most=most_of_other)

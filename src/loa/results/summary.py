@@ -105,6 +105,11 @@ class RunSummary:
         title = self.title or self.experiment
         return title[:1].upper() + title[1:]
 
+    @property
+    def seen_before(self) -> bool:
+        """Whether an earlier look in the same directory had the same seed, and so the same problems."""
+        return self.seed in self.earlier_seeds
+
     def looks(self) -> str:
         """Which look at the problem class this is, and what that means for the certificates."""
         if self.look == 0:
@@ -112,7 +117,7 @@ class RunSummary:
         if self.look == 1:
             return "look 1 at this problem class in this directory"
         seeds = ", ".join(map(str, self.earlier_seeds))
-        same = " These very problems were seen before." * (self.seed in self.earlier_seeds)
+        same = " These very problems were seen before." * self.seen_before
         return (
             f"look {self.look} at this problem class in this directory; earlier looks had the seed"
             f"{'s' * (self.look > 2)} {seeds}.{same} The confidence stated is that of one look: whoever picks the best "

@@ -79,7 +79,8 @@ def _with_margin(measured: Measured) -> str:
 def tell(results: Results, console: Console) -> None:
     """The results in a few lines: the table, and what is certified."""
     summary = results.summary
-    title = f"{summary.sizes['test']} unseen problems" + ", running time in seconds" * summary.clocked
+    kind = "test problems of an earlier look" if summary.seen_before else "unseen problems"
+    title = f"{summary.sizes['test']} {kind}" + ", running time in seconds" * summary.clocked
     show(console, table(title, summary.algorithms, summary.functionals))
     if summary.choice.sentence():
         console.print(summary.choice.sentence(), markup=False)

@@ -44,7 +44,7 @@ def compare_algorithms(setting: Experiment, names: list[str], problems: int, hor
     for other in names[1:]:
         verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
         word = "less" if verdict.saved >= 0 else "more"
-        faster = percent_seen(float(share), 0)
+        faster = percent_seen(float(share))
         console.print(
             f"{names[0]} needs {abs(verdict.saved):.4g} steps {word} than {other} on "
             f"these problems and is faster on {faster} of them. {verdict.sentence(names[0], other, 'steps')}",

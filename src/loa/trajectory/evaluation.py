@@ -20,8 +20,8 @@ from ..messages.warning import warn
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
-from ..storage.checkpoint import fingerprint
 from ..storage.resuming import Evaluations, as_evaluations
+from .about import described
 from .checks import check_arguments, uses_loss_gap
 from .devices import Device, run_job
 from .functionals import Functional, StoppingTime
@@ -210,7 +210,7 @@ def evaluate_numbered(
     caps = {functional.name: functional.largest(horizon) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}
     subject, weights = algorithm if stack is None else stack, None if stack is None else stack.weights
-    about = described(subject, problem_class, criterion, horizon)
+    about = described(subject, problem_class, problems, criterion, horizon)
     return Performance(values, outcome, horizon, weights, seconds, caps, units, about, counted_up(functionals))
 
 
@@ -228,22 +228,10 @@ def _one_after_the_other(
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
     outcome, first = np.stack([part.outcome for part in parts]), parts[0]
     seconds = sum(part.seconds for part in parts)
-    about = described(stack, problem_class, options["criterion"], first.horizon)
+    about = described(stack, problem_class, problems, options["criterion"], first.horizon)
     return dataclasses.replace(
         first, values=values, outcome=outcome, weights=stack.weights, seconds=seconds, about=about
     )
-
-
-def described(
-    algorithm: Algorithm | Stack, problem_class: ProblemClass, criterion: Criterion, horizon: int
-) -> dict[str, str]:
-    """What certificates from an evaluation say that they are about."""
-    return {
-        "algorithm": fingerprint(type(algorithm).__name__, algorithm),
-        "problem class": type(problem_class).__name__,
-        "criterion": str(criterion),
-        "horizon": str(horizon),
-    }
 
 
 def counted_up(functionals: Sequence[Functional]) -> tuple[str, ...]:

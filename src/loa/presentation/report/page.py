@@ -96,12 +96,17 @@ def _what_was_run(results: Results) -> Markup:
         ("baselines", words(list(summary.baselines)) or "none"),
         ("solved when", tag("code", summary.criterion)),
         ("at most", f"{number(summary.t_max)} {summary.time.unit}"),
-        ("measured on", f"{number(summary.sizes['test'])} test problems that were used for nothing else"),
+        ("measured on", f"{number(summary.sizes['test'])} test problems that were used for {_nothing_else(summary)}"),
         ("look", summary.looks()),
         ("candidates", f"{number(summary.candidates)} in the prior's support" if summary.candidates else ""),
     ]
     notes = items(summary.notes, class_="notes") if summary.notes else ""
     return section("run", "What was run", definitions([fact for fact in facts if fact[1]]), notes)
+
+
+def _nothing_else(summary: RunSummary) -> str:
+    """That the test problems are fresh, as far as the ledger of the directory knows."""
+    return "an earlier look as well" if summary.seen_before else "nothing else"
 
 
 def _provenance(results: Results) -> Markup:

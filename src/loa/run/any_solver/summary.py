@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -124,8 +125,16 @@ def _notes(order: SolverOrder, found: Measured) -> tuple[str, ...]:
         f"{limit}{origin} Runs that fail or are killed count as the limit.",
         f"There are {experiment.pool.words}, each used once.",
         "Running times are those of the machine below: the certificates speak of instances that are solved on it, "
-        "under a load like that of this run.",
+        f"under a load like that of this run.{_load()}",
     )
+
+
+def _load() -> str:
+    """How busy the machine is at the end of the run, where the operating system tells it."""
+    if not hasattr(os, "getloadavg"):
+        return ""
+    busy = f"{os.getloadavg()[2]:.1f} processes were running or waiting on average for its {os.cpu_count()} cores"
+    return f" In the quarter of an hour before the end, {busy}."
 
 
 def _seconds(stages: Mapping[str, float]) -> dict[str, float]:
