@@ -160,7 +160,7 @@ faster one on average, there are still problems on which the fallback would have
 |---|---|---:|---:|---:|---:|---:|---:|---:|
 {rows}
 
-Where nothing goes wrong, a step takes {paces} times as long as without a guard.
+{paces}
 """
 
 
@@ -406,7 +406,8 @@ def guard_rows(numbers: dict) -> str:
 def paces(numbers: dict) -> str:
     """The time of a step under a guard, relative to one without, in words."""
     known = [each for each in numbers["algorithms"] if each["time_per_step"] is not None]
-    return ", ".join(f"{each['time_per_step']:.2f} ({each['name']})" for each in known)
+    times = ", ".join(f"{each['time_per_step']:.2f} ({each['name']})" for each in known)
+    return f"Where nothing goes wrong, a step takes {times} times as long as without a guard." if times else ""
 
 
 MEASURED_LATER = {
