@@ -442,6 +442,7 @@ def test_defaults_fit_what_a_class_knows():
 @pytest.mark.parametrize("name", ["quadratics", "lasso", "network", "stochastic-network"])
 def test_priors_ship_beside_the_weights(name):
     prior, algorithm = shipped_prior(name), loa.load(name)
+    assert bool(prior.paper_lam) == (name != "stochastic-network")
     assert len(prior.stack) == 20
     np.testing.assert_allclose(prior.weights.sum(), 1.0)
     assert set(prior.lam) == {"stopping_time", "contraction_factor"}

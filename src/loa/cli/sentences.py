@@ -46,11 +46,15 @@ def one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> 
 
 @contextmanager
 def _warnings_as_sentences() -> Iterator[None]:
-    """Show the warnings of loa without the line of code that they point at, which is not the user's."""
-    usual = warnings.formatwarning
+    """Show each warning of loa once, without the line of code that it points at, which is not the user's."""
+    usual, shown = warnings.formatwarning, set()
 
     def formatted(message: Warning | str, category: type[Warning], *where: Any) -> str:
-        return f"loa: {message}\n" if category is UserWarning else usual(message, category, *where)
+        if category is not UserWarning:
+            return usual(message, category, *where)
+        known = str(message) in shown
+        shown.add(str(message))
+        return "" if known else f"loa: {message}\n"
 
     warnings.formatwarning = formatted
     try:
