@@ -40,6 +40,22 @@ def chosen(
         place: where the costs are kept.
     """
 
+    costs = judged(experiment, algorithms, cost, seed, place, "choice")
+    winner = min(costs, key=lambda name: (np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
+    entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
+    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants)
+
+
+def judged(
+    experiment: Experiment,
+    algorithms: Mapping[str, Algorithm],
+    cost: Cost,
+    seed: int,
+    place: RunDirectory,
+    stage: str,
+) -> dict[str, float]:
+    """The cost of each algorithm on the validation problems, kept as a stage of the run."""
+
     def judge() -> dict[str, Any]:
         problems = experiment.draw(Role.validation, seed, optimal_losses=True)
         key = own_key(seed, 0xC401)
@@ -49,8 +65,5 @@ def chosen(
         )  # fmt: skip
         return {"costs": np.array(list(race.judged(algorithms).values()))}
 
-    found = np.asarray(place.arrays("choice", judge)["costs"], float)
-    costs = {name: float(each) for name, each in zip(algorithms, found, strict=True)}
-    winner = min(costs, key=lambda name: (np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
-    entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
-    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants)
+    found = np.asarray(place.arrays(stage, judge)["costs"], float)
+    return {name: float(each) for name, each in zip(algorithms, found, strict=True)}
