@@ -69,8 +69,10 @@ def test_anderson_acceleration_with_as_many_differences_as_coordinates_solves_a_
         def sample(self, key):
             return jax.random.normal(key, (3,))
 
-        def smooth(self, x, problem):
+        def loss(self, x, problem):
             return 0.5 * jnp.sum(jnp.array([1.0, 3.0, 10.0]) * (x - problem) ** 2)
+
+        smooth = loss
 
         def prox(self, x, step_size, problem):
             return x
