@@ -194,7 +194,7 @@ def test_a_file_that_is_no_table(tmp_path):
 
 def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
     """The kernel tells a child of the death of its parent only if that happens after the child has asked for it."""
-    script = "import os; from loa.deployment import solver_process as p; p._die_with(%s); print('alive')"
+    script = "import os; from loa.deployment.any_solver import solver_process as p; p._die_with(%s); print('alive')"
     outcomes = [
         subprocess.run([sys.executable, "-c", script % parent], capture_output=True, text=True, check=False)
         for parent in ("os.getppid()", "-1")
