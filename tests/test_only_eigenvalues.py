@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from loa.problems.linear_algebra import lapack_primitives  # noqa: F401  (with what loa changes in LAPACK's calls)
 from loa.problems.only_eigenvalues import eigenvalues, only_eigenvalues
 from loa.problems.per_problem import smoothness_of
 from loa.problems.problem_class import ProblemClass
