@@ -28,7 +28,8 @@ This page is written by `benchmarks/report.py` from measurements of the scripts 
 On the paper's quadratics (d = 200, float64), the paper's learned update with random weights makes
 **{throughput[problem_steps_per_second]:,} problem-steps per second** (1000 problems × 500 steps). Counting only the
 arithmetic of the direction network, this is {throughput[gigaflops]:.1f} GFlop/s, or **{throughput[ratio]:.0%} of what
-the same machine reaches in a 2000×2000 float64 matrix product** ({throughput[matrix_product_gigaflops]:.1f} GFlop/s); the target is {throughput[target_ratio]:.0%}.
+the same machine reaches in a 2000×2000 float64 matrix product** ({throughput[matrix_product_gigaflops]:.1f} GFlop/s);
+the target is {throughput[target_ratio]:.0%}.
 The small network runs as arithmetic on whole channels, which XLA fuses into one loop over coordinates; hidden layers
 are never stored, and consecutive linear layers are merged. Derivatives use a chain of matrix products.
 
