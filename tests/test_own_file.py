@@ -436,7 +436,10 @@ def test_names_that_were_probably_misspelled_are_said(name, tmp_path):
     module = imported(written(tmp_path, MISSPELLED[name]))
     (sentence,) = near_misses(module)
     assert sentence.startswith(f"`{name}` is not a ")
-    assert list(near_misses(imported(written(tmp_path, BOWLS)))) == []
+    constants = "SIZE = 4\nsize = 5\n"
+    assert list(near_misses(imported(written(tmp_path, BOWLS.replace("sizes", "sises") + constants)))) == [
+        "`sises` is not a name that loa reads: `sizes` was probably meant."
+    ]
 
 
 def test_a_formula_that_fits_is_taken_also_at_a_kink(tmp_path):
