@@ -31,6 +31,7 @@ from ..problems.arguments import as_path
 from ..problems.oracle import Calls
 from ..storage.files import write_whole
 from ..storage.provenance import versions
+from .claims import check_certificates
 from .column_names import names_of_leaves
 from .inputs import Shapes
 from .program import Program
@@ -52,6 +53,7 @@ def write_exported(
         facts: what the description says about it besides shapes, versions and platform.
         certificates: what was certified of the algorithm.
     """
+    path, certificates = as_path("path", path), check_certificates(certificates)
     given = jax.ShapeDtypeStruct((), jnp.bool_)
     exported = jax.export.export(jax.jit(program.whole))(*program.problem.forms, *program.point.forms, given)
     whole = bytes(exported.serialize())
@@ -68,7 +70,7 @@ def write_exported(
         "fingerprint": hashlib.sha256(whole).hexdigest(),
     }
     line = json.dumps(header, allow_nan=False).encode() + b"\n"
-    write_whole(as_path("path", path), lambda temporary: temporary.write_bytes(line + whole))
+    write_whole(path, lambda temporary: temporary.write_bytes(line + whole))
 
 
 class ExportedSolver:
