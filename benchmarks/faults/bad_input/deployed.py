@@ -36,7 +36,8 @@ def folder() -> Path:
     (place / "file").write_text("in the way")
     contents = {
         "text": "hello", "list": "- a\n- b\n", "number": "3", "nothing": "", "tabs": "backend:\tloky\n\t- x",
-        "other": "backend: ray", "none": "backend: null", "many": "backend: [loky, dask]", "typo": "backend: loky\nnjobs: 3",
+        "other": "backend: ray", "none": "backend: null", "many": "backend: [loky, dask]",
+        "typo": "backend: loky\nnjobs: 3",
         "zero": "backend: loky\nn_jobs: 0", "words": "backend: loky\nn_jobs: many", "keys": "backend: loky\n3: 4",
         "binary": "\0\1\2", "coiled": "backend: dask\ncoiled_name: x",
     }  # fmt: skip

@@ -47,8 +47,8 @@ def _distribution(name: str, given: Any) -> Any:
     pair = interval and all(is_number(end) and math.isfinite(end) for end in given[:2])
     if not pair or not given[0] < given[1]:
         raise ValueError(
-            f"the space of {name!r} must be a pair (low, high) of finite numbers with low < high, or a list of choices, got "
-            f"{shown(given)}."
+            f"the space of {name!r} must be a pair (low, high) of finite numbers with low < high, or a list of "
+            f"choices, got {shown(given)}."
         )
     low, high = given[:2]
     logarithmic = given.logarithmic if isinstance(given, Interval) else low > 0 and high / low >= WIDE
