@@ -46,17 +46,18 @@ def keep_programs(directory: str | os.PathLike[str] | None = None) -> Path | Non
     >>> loa.keep_programs() is None  # in these examples that variable is set
     True
     """
+    if directory is not None and not isinstance(directory, str | os.PathLike):
+        raise TypeError(f"directory must be a path, such as 'programs', got {directory!r:.80}.")
     if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         return None
     if "jax" not in sys.modules:
         os.environ.setdefault(
             "TF_CPP_MIN_LOG_LEVEL", "3"
         )  # XLA reads it once, when JAX is imported: not before this line
-    from ..problems.arguments import as_path
     from ..problems.warning import warn
     from .cache import cache_directory, make_private, others_can_write
 
-    root = as_path("directory", directory) if directory is not None else cache_directory() / "programs"
+    root = Path(directory) if directory is not None else cache_directory() / "programs"
     place = root / _kind()
     try:
         make_private(place)
