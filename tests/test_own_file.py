@@ -473,6 +473,7 @@ def test_what_is_no_file_is_one_sentence(tmp_path):
     [
         (("run", "lasso", "--seed", -1), "--seed must be a whole number from 0 to 2**63 - 1, got -1."),
         (("run", "lasso", "--seed", 2**63), "--seed must be a whole number"),
+        (("run", "lasso", "--resume", "--overwrite"), "--resume continues an earlier run, and --overwrite removes it"),
         (("run", "nothing"), "there is no experiment 'nothing'"),
         (("run", "lasso", "--preset", "huge"), "there is no preset 'huge'"),
         (("run", "lasso", "--how", "magic"), "lasso has no recipe 'magic'"),
