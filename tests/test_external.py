@@ -17,9 +17,9 @@ import loa
 from loa.certificates import Quantile
 from loa.certificates.from_table import certify_table
 from loa.cli import app
-from loa.deployment.bench import Bench, Task
-from loa.deployment.external import External
-from loa.deployment.killable import Run
+from loa.deployment.any_solver.bench import Bench, Task
+from loa.deployment.any_solver.external import External
+from loa.deployment.any_solver.killable import Run
 
 
 def doubled(instance, factor=2.0):
@@ -197,7 +197,7 @@ def test_a_file_that_is_no_table(tmp_path):
 
 def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
     """The kernel tells a child of the death of its parent only if that happens after the child has asked for it."""
-    script = "import os; from loa.deployment import solver_process as p; p._die_with(%s); print('alive')"
+    script = "import os; from loa.deployment.any_solver import solver_process as p; p._die_with(%s); print('alive')"
     outcomes = [
         subprocess.run([sys.executable, "-c", script % parent], capture_output=True, text=True, check=False)
         for parent in ("os.getppid()", "-1")

@@ -326,7 +326,7 @@ def test_a_box_that_is_empty_on_a_problem_is_divergence_and_is_named_before_a_ru
             return sets.Box(problem, 0.5)
 
     performance = evaluated(Empty())
-    from loa.experiments.rehearsal import _check_problems
+    from loa.experiments.from_file.rehearsal import _check_problems
 
     assert (performance.outcome[:, 0] == "diverged").any()
     with pytest.raises(ValueError, match="a Box needs lower ≤ upper"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from .sentences import fail, fail_interrupted, one_sentence, typed_command, writ
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..run import Order
+    from ..run import Order, Way
 
 
 def run(
@@ -37,6 +37,12 @@ def run(
     parallel_config: Annotated[
         Path | None, typer.Option(help="YAML file: backend: loky, dask or submitit; n_jobs, dask_address, slurm_…")
     ] = None,
+    batch: Annotated[
+        str | None, typer.Option(help="i/n: this is call i of n that carry out the run together, in the same --out.")
+    ] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Finish a run that calls with --batch have left behind, and do the rest.")
+    ] = False,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
     traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
@@ -56,14 +62,14 @@ def run(
     sentence = f"interrupted; `{typed_command()} --resume` continues from here."
     with one_sentence(traceback, sentence), executor_for(jobs, parallel_config) as executor:
         need_results()
-        from ..experiments.errors_in_files import blamed_on
-        from ..experiments.solver_file import is_solver_file
-        from ..run import Order, run_solver_file
+        from ..experiments.from_file.errors import blamed_on
+        from ..experiments.from_file.solver import is_solver_file
+        from ..run import Order, Way, run_solver_file
 
-        wishes = {"resume": resume, "overwrite": overwrite, "executor": executor}
+        way = Way.of(batch, collect, resume=resume, overwrite=overwrite, executor=executor)
         if own is not None and is_solver_file(own):
             with writing_to(out or Path("runs")):
-                run_solver_file(own, out, console, preset=preset, seed=seed, command=typed_command(), **wishes)
+                run_solver_file(own, out, console, preset=preset, seed=seed, command=typed_command(), way=way)
             return
         setting = experiment_named(experiment, images)
         check_way(setting, how)
@@ -71,17 +77,19 @@ def run(
         preset = "pretrained" if pretrained else preset
         order = Order(setting.at(preset), preset, seed, typed_command(), how, own, setting.cost(minimize))
         with writing_to(directory), nullcontext() if own is None else blamed_on(own):
-            _run(order, directory, console, wishes)
+            _run(order, directory, console, way)
 
 
-def _run(order: Order, directory: Path, console: Console, wishes: dict[str, Any]) -> None:
+def _run(order: Order, directory: Path, console: Console, way: Way) -> None:
     from ..results.table import tell
     from ..run import carry_out
     from ..storage.saved_algorithms import shipped
 
     if order.pretrained and order.weights not in shipped():
         fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
-    results = carry_out(order, directory, console, **wishes)
+    results = way.carried_out(carry_out, order, directory, console)
+    if results is None:
+        return
     tell(results, console)
     afterwards = order.experiment.presentation.afterwards
     if afterwards is not None:

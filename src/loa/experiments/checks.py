@@ -7,7 +7,7 @@ from typing import Any
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.from_functions import FromInstances, OfLog
-from ..problems.log import Log
+from ..problems.logs.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
 from ..results.summary import RESERVED

@@ -88,7 +88,7 @@ class BestPoint(Functional):
 def _merit(record: Record, loss: Scalar) -> Scalar:
     """By which points are compared: the loss, unless the class says otherwise, since a Lagrangian has no minimum."""
     problem_class: Any = record.problem_class
-    return problem_class.merit(record.iterate, record.problem) if hasattr(problem_class, "merit") else loss
+    return record.gap(problem_class.merit()) if hasattr(problem_class, "merit") else loss
 
 
 def settled(answer: Answer, problem_class: ProblemClass, criterion: Criterion, problem: Any) -> Answer:

@@ -14,11 +14,12 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..messages.extras import require
+from ..messages.percent import percent_seen
+from ..messages.warning import warn
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
-from ..problems.extras import require
 from ..problems.problem_class import ProblemClass, count_problems
-from ..problems.warning import warn
 from ..storage.checkpoint import fingerprint
 from ..storage.resuming import Evaluations, as_evaluations
 from .checks import check_arguments, uses_loss_gap
@@ -72,7 +73,7 @@ class Performance:
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
-        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in self._words)
+        shares = ", ".join(f"{percent_seen((self.outcome == word).mean())} {word}" for word in self._words)
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
 
@@ -169,25 +170,36 @@ def evaluate(
     )
     check_executor(executor)
     checkpoints = as_evaluations(checkpoints)
+    return evaluate_numbered(
+        algorithm, problem_class, problems, jnp.arange(count_problems(problems), dtype=jnp.int32), criterion=criterion,
+        horizon=int(horizon), key=key, functionals=functionals, replicates=int(replicates), width=width,
+        devices=devices, executor=executor, checkpoints=checkpoints, progress=progress,
+    )  # fmt: skip
+
+
+def evaluate_numbered(
+    algorithm: Algorithm | Stack, problem_class: ProblemClass, problems: Any, numbers: Any, *, criterion: Criterion,
+    horizon: int, key: Key[Array, ""], functionals: tuple[Functional, ...], replicates: int, width: int | None,
+    devices: tuple[Device, ...], executor: Any, checkpoints: Evaluations | None, progress: bool,
+) -> Performance:  # fmt: skip
+    """The same for problems with numbers of their own, which their keys are made of; all arguments are checked."""
     stack = algorithm if isinstance(algorithm, Stack) else None
     if stack is not None and _bytes_per_candidate(stack) > LARGE_CANDIDATE:
         options = dict(criterion=criterion, horizon=horizon, key=key, functionals=functionals, replicates=replicates)
-        options |= dict(
-            width=width, devices=devices or None, executor=executor, checkpoints=checkpoints, progress=progress
-        )
-        return _one_after_the_other(stack, problem_class, problems, options)
+        options |= dict(width=width, devices=devices, executor=executor, checkpoints=checkpoints, progress=progress)
+        return _one_after_the_other(stack, problem_class, problems, numbers, options)
     job = Job(
         in_precision_of_problems(algorithm if stack is None else stack.algorithms, problem_class, problems),
         None if stack is None else in_precision_of_problems(stack.common, problem_class, problems),
         problem_class,
         jax.tree.map(jnp.asarray, problems),
-        jnp.arange(count_problems(problems), dtype=jnp.int32),
+        numbers,
         key,
         criterion,
         functionals,
-        int(horizon),
+        horizon,
         None if stack is None else len(stack),
-        int(replicates),
+        replicates,
     )
     job, ended, seconds = run_job(job, width, devices, checkpoints, progress, executor)
     names = [functional.name for functional in functionals]
@@ -195,11 +207,11 @@ def evaluate(
     if stack is None:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
     _warn_of_nan(job, values)
-    caps = {functional.name: functional.largest(int(horizon)) for functional in functionals}
+    caps = {functional.name: functional.largest(horizon) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}
     subject, weights = algorithm if stack is None else stack, None if stack is None else stack.weights
-    about = described(subject, problem_class, criterion, int(horizon))
-    return Performance(values, outcome, int(horizon), weights, seconds, caps, units, about, counted_up(functionals))
+    about = described(subject, problem_class, criterion, horizon)
+    return Performance(values, outcome, horizon, weights, seconds, caps, units, about, counted_up(functionals))
 
 
 def _bytes_per_candidate(stack: Stack) -> int:
@@ -207,9 +219,12 @@ def _bytes_per_candidate(stack: Stack) -> int:
     return sum(leaf.nbytes for leaf in leaves) // len(stack)
 
 
-def _one_after_the_other(stack: Stack, problem_class: ProblemClass, problems: Any, options: Any) -> Performance:
+def _one_after_the_other(
+    stack: Stack, problem_class: ProblemClass, problems: Any, numbers: Any, options: Any
+) -> Performance:
     """Evaluate a stack candidate by candidate, so that all running trajectories share their parameters."""
-    parts = [evaluate(stack[index], problem_class, problems, **options) for index in range(len(stack))]
+    setting = (problem_class, problems, numbers)
+    parts = [evaluate_numbered(stack[index], *setting, **options) for index in range(len(stack))]
     values = {name: np.stack([part[name] for part in parts]) for name in parts[0].values}
     outcome, first = np.stack([part.outcome for part in parts]), parts[0]
     seconds = sum(part.seconds for part in parts)
@@ -246,6 +261,6 @@ def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:
             name = type(job.problem_class).__name__
             reason = f"most likely the loss falls below {name}.optimal_loss, so that the gap is negative; the gap is"
         warn(
-            f"{functional.name} is not a number on {missing.mean():.1%} of the trajectories, first on problem "
-            f"{int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
+            f"{functional.name} is not a number on {percent_seen(missing.mean())} of the trajectories, first on "
+            f"problem {int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
         )

@@ -16,6 +16,7 @@ from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
+from ..problems.programs.quadratic_programs import Program, own_arrays
 from ..storage.checkpoint import fingerprint, recognizable
 from .functionals import End, Functional, Record
 from .walk import Moment, Walk, trajectory_key
@@ -29,6 +30,7 @@ class Slot(eqx.Module):
     algorithm: Algorithm | None
     problem: Any
     smoothness: Scalar | None
+    program: Program | None
     state: Any
     calls: Calls
     folds: tuple[Any, ...]
@@ -67,7 +69,8 @@ class Job(eqx.Module):
     """Everything that stays fixed while trajectories run: what to run on what, and what to measure.
 
     A trajectory is known by its item number, which runs through (candidate, problem, replicate) in that order. If its
-    steps ask for the smoothness constant of the problem, it is computed when the trajectory begins, and kept.
+    steps ask for the smoothness constant of the problem, it is computed when the trajectory begins, and kept. So are
+    the arrays of a quadratic program.
     """
 
     algorithms: Algorithm
@@ -94,6 +97,10 @@ class Job(eqx.Module):
         return int(np.prod(self.shape))
 
     @property
+    def first_problem(self) -> Any:
+        return jax.tree.map(lambda leaf: leaf[0], self.problems)
+
+    @property
     def steps(self) -> int:
         return max((functional.steps for functional in self.functionals), default=0)
 
@@ -106,7 +113,8 @@ class Job(eqx.Module):
         problem = _take(self.problems, number)
         key = trajectory_key(self.key, self.indices[number], replicate)
         smoothness = jnp.asarray(self.problem_class.smoothness(problem)) if self.keeps_smoothness else None
-        walk = self._walk(algorithm, problem, smoothness)
+        program = own_arrays(self.problem_class, problem)
+        walk = self._walk(algorithm, problem, smoothness, program)
         moment = walk.begin(key) if self.starts is None else walk.begin_at(_take(self.starts, number), key)
         record = walk.look(moment)
         folds = tuple(functional.init(record) for functional in self.functionals)
@@ -116,6 +124,7 @@ class Job(eqx.Module):
             algorithm=eqx.filter(own, eqx.is_array) if stacked else None,
             problem=problem,
             smoothness=smoothness,
+            program=program,
             state=moment.state,
             calls=moment.calls,
             folds=folds,
@@ -132,7 +141,7 @@ class Job(eqx.Module):
         Looking and stepping are in one body so that what both need, such as the gradient, is computed once. The state
         of a trajectory that has ended is never used again, so it may change: to hold it would cost a pass over it.
         """
-        walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness)
+        walk = self._walk(self.algorithm_of(slot), slot.problem, slot.smoothness, slot.program)
         record = walk.look(slot.moment)
         sound = is_sound(record.gap(gaps.loss), record.iterate)
         finite = sound | walk.algorithm.recovers(slot.state)
@@ -166,7 +175,7 @@ class Job(eqx.Module):
 
     def _impossible(self, walk: Walk, record: Record, after: Moment) -> Int8[Array, ""]:
         """0, or the number of the reason for which a problem is now known to have no solution."""
-        problem_class: Any = self.problem_class
+        problem_class: Any = walk.problem_class
         if not hasattr(problem_class, "impossible"):
             return jnp.zeros((), jnp.int8)
         ahead = walk.look(after)
@@ -175,9 +184,10 @@ class Job(eqx.Module):
         slope = gaps.difference(*slopes)
         return problem_class.impossible(move, slope, record.problem)
 
-    def _walk(self, algorithm: Algorithm, problem: Any, smoothness: Scalar | None) -> Walk:
+    def _walk(self, algorithm: Algorithm, problem: Any, smoothness: Scalar | None, program: Program | None) -> Walk:
         walk = Walk(algorithm, self.problem_class, problem)
-        return walk if smoothness is None else walk.knowing(smoothness)
+        walk = walk if smoothness is None else walk.knowing(smoothness)
+        return walk if program is None else walk.knowing_program(program)
 
     def outcome(self, slot: Slot) -> Outcome:
         """What a trajectory that has ended amounts to."""

@@ -27,6 +27,7 @@ from ..algorithms.algorithm import Algorithm, initial_state
 from ..problems.oracle import Calls, Oracle
 from ..problems.per_problem import smoothness_once
 from ..problems.problem_class import ProblemClass
+from ..problems.programs.quadratic_programs import Program, program_once
 from ..problems.remembered import remembered
 from ..problems.vector_points import Form, VectorPoints, form_of_points
 from .functionals import Record
@@ -115,6 +116,10 @@ class Walk(eqx.Module):
         """The same walk, where the smoothness constant of the problem is known, rather than computed at every step."""
         known = smoothness_once(self.problem_class, self.problem, smoothness)
         return Walk(self.algorithm, known, self.problem)
+
+    def knowing_program(self, own: Program | None = None) -> Walk:
+        """The same walk, where the arrays of a quadratic program are known; `own` as for `program_once`."""
+        return Walk(self.algorithm, program_once(self.problem_class, self.problem, own), self.problem)
 
     def begin(self, key: Key[Array, ""]) -> Moment:
         """Sample the initial state of the trajectory with this key."""

@@ -13,15 +13,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...certificates.certificate import Certificate
-from ...problems.arguments import as_path
+from ...messages.arguments import as_path
 from ...problems.oracle import Calls
 from ...storage.files import write_whole
 from ...storage.provenance import versions
-from ..claims import check_certificates
-from ..column_names import names_of_leaves
+from ..files.column_names import names_of_leaves
 from ..inputs import Shapes
 from ..program import LATE, Program
 from ..solution import OUTCOMES
+from ..watching.claims import check_certificates
 from .graph import Value
 from .library import functions_used
 from .scalars import Unsupported, c_type, literal

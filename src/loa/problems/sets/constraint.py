@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..arguments import shown
+from ...messages.arguments import shown
 from ..problem_class import ProblemClass
 from .term import Term
 
