@@ -20,6 +20,7 @@ from loa.parallel.config import executor_for, read_config
 from .at_work import identity
 from .rows import INF, NAN, NOT_COUNTS, NOT_POSITIVE, Row, each, things
 
+NOTHING: Any = None
 NOT_PATHS = (3, None, [], 2.5, object())
 
 
@@ -79,7 +80,7 @@ def solver_rows() -> Iterator[Row]:
     files = ("file", "empty", "half.npz", "open.json")
     yield from each("load_exported file", lambda v: load_exported(folder() / v), files, "")
     yield from each(
-        "solve_with name", lambda v: solve_with(v, None, None, eps_abs=1.0, eps_rel=1.0), ("a", 3, None), "solver"
+        "solve_with name", lambda v: solve_with(v, NOTHING, None, eps_abs=1.0, eps_rel=1.0), ("a", 3, None), "solver"
     )
 
 

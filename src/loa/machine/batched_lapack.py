@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 from jax._src.lax import linalg
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 from jaxlib.version import __version_info__ as jaxlib_version
@@ -82,7 +83,7 @@ def _apply(primitive: Primitive, parameters: dict[str, Any], operands: Sequence[
 
 def _unsharded(forms: Sequence[Any]) -> list[Any]:
     """Forms that do not say how a program for several devices divides the batch, which XLA then finds out."""
-    return [jax.core.ShapedArray(form.shape, form.dtype) for form in forms]
+    return [ShapedArray(form.shape, form.dtype) for form in forms]
 
 
 if DIVIDING[0] <= jaxlib_version < DIVIDING[1]:

@@ -30,7 +30,7 @@ def check_certificates(certificates: Any) -> tuple[Certificate, ...]:
     """Refuse what is no list of certificates."""
     wanted = "a list of certificates such as loa.certify returns"
     check_type("certificates", None if isinstance(certificates, str) else certificates, Iterable, wanted)
-    found = tuple(certificates)
+    found: tuple[Any, ...] = tuple(certificates)
     for each in found:
         check_type("certificates", each, Certificate, wanted)
     return found
