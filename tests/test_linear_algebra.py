@@ -96,6 +96,15 @@ def test_the_primitives_that_call_lapack_are_known():
     assert names >= known - {"ormqr"}  # new in JAX 0.10
 
 
+def test_whoever_defines_a_problem_class_is_safe():
+    """Nobody else imports these modules, which do something when they are imported."""
+    program = (
+        "import sys, loa; loa.ProblemClass; print(*sorted(name for name in sys.modules if 'loa.machine.' in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=120)
+    assert {"loa.machine.batched_lapack", "loa.machine.wrong_compiler"} <= set(done.stdout.split())
+
+
 STANDING_STILL = """
 import jax, jax.numpy as jnp, loa
 jax.config.update("jax_num_cpu_devices", {devices})

@@ -12,6 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..machine import (
+    batched_lapack,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+    wrong_compiler,  # noqa: F401 (warns of a version of JAX that computes wrong results)
+)
 from ..messages.arguments import shown
 from ..messages.waiting import waiting_for
 from ..messages.warning import warn
