@@ -48,6 +48,8 @@ def run(
 ) -> None:
     """Learn an algorithm, certify it, compare it on unseen problems; write figures, report and numbers."""
     check_seed(seed)
+    if resume and overwrite:
+        fail("--resume continues an earlier run, and --overwrite removes it: give one of the two.")
     own = own_file(experiment)
     if own is not None and pretrained:
         fail(f"no weights for {own} ship with loa: leave out --pretrained, and an algorithm is learned.")
