@@ -29,7 +29,7 @@ from loa.parallel.shared_folder import SharedFolder, help_in
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 SIZES = [10**3, 10**4, 10**5, 10**6, 10**7]
-CANDIDATES, WORKERS = 100, (1, 2, 4, 8)
+CANDIDATES, WORKERS, MEASURED = 100, (1, 2, 4, 8), (1, 2, 8)
 SLEEP = 0.05
 """Seconds of a task that sleeps: many more of these than cores can run at the same time."""
 
@@ -116,21 +116,20 @@ def seconds_of(executor, task, number):
 
 def warm(executor, workers):
     """Start all workers, and import in them what the tasks need."""
-    for _ in range(3):
-        seconds_of(executor, partial(time.sleep, 0.2), 4 * workers)
+    for _ in range(2):
+        seconds_of(executor, partial(time.sleep, 0.3), 4 * workers)
 
 
 def overhead():
     """Milliseconds of a task that does nothing on one worker, and the efficiency of tasks that only sleep."""
     found = {}
     for name, kind in KINDS.items():
-        with kind(1) as executor:
-            warm(executor, 1)
-            empty = min(seconds_of(executor, partial(time.sleep, 0.0), 100) for _ in range(3)) / 100
-        shares = {}
-        for workers in WORKERS:
+        shares, empty = {}, 0.0
+        for workers in MEASURED:
             with kind(workers) as executor:
                 warm(executor, workers)
+                if workers == 1:
+                    empty = min(seconds_of(executor, partial(time.sleep, 0.0), 100) for _ in range(3)) / 100
                 number = 16 * workers
                 best = min(seconds_of(executor, partial(time.sleep, SLEEP), number) for _ in range(3))
             shares[workers] = SLEEP * number / (workers * best)
@@ -142,7 +141,7 @@ def efficiency():
     """The same evaluation on one and two workers, and the time that its tasks take in all."""
     jax.config.update("jax_enable_x64", True)
     quadratics = loa.problems.Quadratics(dimension=50, strong_convexity=(0.01, 0.02), smoothness_range=(1.0, 5.0))
-    problems = quadratics.draw(jax.random.key(0), 4000)
+    problems = quadratics.draw(jax.random.key(0), 2000)
     setting = dict(criterion=loa.loss_below(1e-8), horizon=2000, key=jax.random.key(1))
     rows = []
     for workers in (1, 2):
@@ -243,7 +242,7 @@ for each trajectory, so that DuckDB, Polars or Spark can read them as well. With
 workers, as on [a cluster](on-a-cluster.md).
 
 Gradient descent on the running example, one candidate, drawing and writing included. Each size ran in a process of
-its own; seconds are those of a core, and three of them or more go into importing JAX and compiling:
+its own; seconds are those of a processor, and some of them go into importing JAX and compiling:
 
 | problems | seconds | µs per problem | peak of memory, MiB | MB on disk |
 |---:|---:|---:|---:|---:|
@@ -252,7 +251,7 @@ its own; seconds are those of a core, and three of them or more go into importin
 From the first row to the last, memory grows by {grown:.0f} MiB. Python with JAX takes the most of it.
 
 **{problems:,} problems × {candidates} candidates**, {large[steps]:.1e} problem-steps, took {minutes:.1f} minutes,
-during which the process had {share:.0%} of a core. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are
+during which the process had {share:.1f} cores. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are
 {large[megabytes]:.0f} MB in {large[files]} files. The means and outcomes of all candidates were read from them in
 {large[summary_seconds]:.0f} s.
 
@@ -262,8 +261,8 @@ Work for an executor is divided into {tasks} tasks or more. This is the time of 
 and the efficiency of tasks that sleep for {sleep} s, 16 for each worker. As they do not compute, there may be more
 workers than cores:
 
-| | ms per task | 1 worker | 2 | 4 | 8 |
-|---|---:|---:|---:|---:|---:|
+| | ms per task | 1 worker | 2 | 8 |
+|---|---:|---:|---:|---:|
 {kinds}
 
 So with processes on one machine, a task of {short:.0f} ms is 90% efficient. The folder that calls with `--batch` share
@@ -273,7 +272,7 @@ is for tasks of a second and more: each of them is a file that is written, found
 
 A model with two numbers: w workers need ⌈{tasks} / w⌉ rounds of a task and its overhead of {cost:.1f} ms, and the
 process that gives out tasks spends this overhead on every one of them. It is compared with an evaluation
-(4000 quadratics in dimension 50) on one and two workers; this machine has no more cores, so the other rows are the
+(2000 quadratics in dimension 50) on one and two workers; this machine has no more cores, so the other rows are the
 model alone, whose overhead the tasks above have checked with up to eight workers.
 
 | workers | measured, s | model, s | efficiency, by the model |
@@ -304,6 +303,7 @@ NAMES = {
 if __name__ == "__main__":
     command, *rest = sys.argv[1:] or ["page"]
     if command == "one":
+        jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
         print(json.dumps(one_size(*map(int, rest))))
     elif command == "help":
         help_in(Path(rest[0]), lambda: os.getppid() != int(rest[1]))
