@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..learning.cost import Cost
-from ..learning.race import Race
+from ..learning.race import Race, unreliable
 from ..problems.role import Role, own_key
 from ..results.choice import Choice, Entrant
 from ..storage.plain_json import decoded
@@ -29,7 +29,7 @@ def chosen(
 ) -> Choice:
     """Judge algorithms by a cost on the validation problems; the best one is chosen.
 
-    Validation problems are used neither for the prior nor for any certificate.
+    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not. Validation problems are used neither for the prior nor for any certificate.
 
     Arguments:
         experiment: the setting.
@@ -47,10 +47,14 @@ def chosen(
             experiment.problem_class, problems, problems, experiment.criterion, experiment.horizon, cost,
             experiment.functionals, key, checkpoints=place.evaluations,
         )  # fmt: skip
-        return {"costs": np.array(list(race.judged(algorithms).values()))}
+        found = race.judged(algorithms).values()
+        return {"costs": np.array([each.cost for each in found]), "solved": np.array([each.solved for each in found])}
 
-    found = np.asarray(place.arrays("choice", judge)["costs"], float)
-    costs = {name: float(each) for name, each in zip(algorithms, found, strict=True)}
-    winner = min(costs, key=lambda name: (np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
+    arrays = place.arrays("choice", judge)
+    costs = {name: float(each) for name, each in zip(algorithms, arrays["costs"], strict=True)}
+    solved = dict(zip(algorithms, arrays["solved"], strict=True))
+    behind = unreliable(cost, solved, [name for name in algorithms if name != LEARNED])
+    winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
+    shares = {name: float(each.mean()) for name, each in solved.items()}
     entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
-    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants)
+    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares)
