@@ -90,13 +90,8 @@ def test_who_solves_fewer_problems_than_a_classical_method_is_behind_it_whatever
     assert unreliable(Cost.parse("seconds"), solved, []) == set()
     assert unreliable(Cost.parse("q50(steps)"), solved, ["classical"]) == set()
     lazy = Family("lazy", "learned", lambda: loa.GradientDescent(1e-5))
-    order = race("seconds", horizon=20)._final(
-        [
-            Standing(lazy, {}, 0.0, 1, ""),
-            Standing(NEWTON, {}, 1.0, 1, ""),
-            Standing(BAD, {"step_size": 1e-4}, 0.0, 1, ""),
-        ]
-    )
+    entrants = [(lazy, {}), (NEWTON, {}), (BAD, {"step_size": 1e-4})]
+    order = race("seconds", horizon=20)._final([Standing(*each, cost=0.0, problems=1, came_to="") for each in entrants])
     assert [each.reliable for each in order] == [False, True, False]
 
 

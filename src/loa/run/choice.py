@@ -29,7 +29,8 @@ def chosen(
 ) -> Choice:
     """Judge algorithms by a cost on the validation problems; the best one is chosen.
 
-    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not. Validation problems are used neither for the prior nor for any certificate.
+    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not chosen.
+    Validation problems are used neither for the prior nor for any certificate.
 
     Arguments:
         experiment: the setting.
