@@ -46,7 +46,7 @@ def problem_class_of(name):
 
 def learned(name, criterion):
     """The learned ADMM of `loa run` that needs the fewest steps on problems of its own, from training problems."""
-    experiment = from_file.from_file(EXAMPLES / f"{name}.py").at("paper")
+    experiment = from_file.from_file(EXAMPLES / f"{name}.py").at("quick")
     experiment = dataclasses.replace(experiment, task=dataclasses.replace(experiment.task, criterion=criterion))
     lesson, problem_class = Lesson(experiment, effort=experiment.recipe.effort), problem_class_of(name)
     problems = problem_class.draw(jax.random.key(3), 200)
@@ -150,7 +150,7 @@ The learned algorithm needs **{ratio:.2f} of the steps** of OSQP. In a batch it 
 PAGE = """# Quadratic programs against other solvers
 
 This page is written by `benchmarks/programs.py`, on {cores} cores with jax {jax}, osqp {osqp}, piqp {piqp} and clarabel
-{clarabel}. ADMM with learned penalties is what `loa run` learns with the preset `paper`. OSQP, PIQP and Clarabel
+{clarabel}. ADMM with learned penalties is what `loa run` learns with the preset `quick`. OSQP, PIQP and Clarabel
 solve one problem after the other. OSQP is set up once, updated, and warm-started with the solution of the problem
 before; Clarabel is set up for each problem. OSQP appears twice: with a check of the residuals after each step, as loa
 makes them, and with its usual check after every 25. Times are the best of three runs.
