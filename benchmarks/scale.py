@@ -276,8 +276,8 @@ process of its own; seconds are those of a processor, and some of them go into i
 From the first row to the last, memory grows by {grown:.0f} MiB. Python with JAX takes the most of it.
 """
 
-LARGE = """**{problems:,} problems × {candidates} candidates**, {large[steps]:.1e} problem-steps, took {busy:.1f} minutes
-of a processor. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are {large[megabytes]:.0f} MB in
+LARGE = """**{problems:,} problems × {candidates} candidates**, {large[steps]:.1e} problem-steps, took
+{busy:.1f} minutes of a processor. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are {large[megabytes]:.0f} MB in
 {large[files]} files. The means and outcomes of all candidates were read from them in
 {large[summary_seconds]:.0f} s.
 """
