@@ -17,9 +17,11 @@ import sys
 import time
 from pathlib import Path
 
+from loa.messages.percent import percent_seen
+from loa.results.algorithm_summary import AlgorithmSummary
 from loa.results.names import COSTS
 from loa.results.quantities import price, rivals
-from loa.results.summary import AlgorithmSummary, RunSummary
+from loa.results.summary import RunSummary
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
@@ -95,7 +97,7 @@ def ratio(summary: RunSummary, cost: str) -> float:
 
 def amount(numbers: AlgorithmSummary, cost: str) -> str:
     """An average cost, with the share of problems solved where that is not all of them."""
-    return f"{numbers.average(cost):.3g}" + ("" if numbers.solved == 1.0 else f" ({numbers.solved:.0%})")
+    return f"{numbers.average(cost):.3g}" + ("" if numbers.solved == 1.0 else f" ({percent_seen(numbers.solved, 0)})")
 
 
 def overview(objective: str, runs: dict[str, RunSummary | str]) -> str:
@@ -160,7 +162,7 @@ def section(family: str, runs: Runs) -> str:
 def costs(numbers: AlgorithmSummary) -> str:
     """All costs of an algorithm, as in "12 steps, 15 calls, 0.1 ms, 98% solved"."""
     amounts = [f"{numbers.average(cost):.3g} {short}" for cost, short in SHORT.items()]
-    return ", ".join([*amounts, f"{numbers.solved:.0%} solved"])
+    return ", ".join([*amounts, f"{percent_seen(numbers.solved, 0)} solved"])
 
 
 def page(runs: Runs, conditions: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Ways to blur: the stencil of `loa.problems.image_operators` against others, on a batch of 200 × 150 images.
+"""Ways to blur: the stencil of `loa.problems.examples.image_operators` against others, on a batch of 200 × 150 images.
 
 For each way the blur alone and the gradient of the data term, AᵀA x - Aᵀb, are timed; for the stencil also the whole
 gradient of the loss, with and without the loss itself, and derivatives by automatic differentiation.
@@ -13,7 +13,7 @@ jax.config.update("jax_enable_x64", True)
 from timing import best_seconds, show  # noqa: E402
 
 from loa.problems import ImageRestoration  # noqa: E402
-from loa.problems.image_operators import KERNEL, blur, blur_adjoint  # noqa: E402
+from loa.problems.examples.image_operators import KERNEL, blur, blur_adjoint  # noqa: E402
 
 BATCH, HEIGHT, WIDTH = 8, 200, 150
 

@@ -28,11 +28,11 @@ import numpy as np  # noqa: E402
 
 import loa  # noqa: E402
 from loa.deployment import solve_with  # noqa: E402
-from loa.experiments import from_file  # noqa: E402
 from loa.experiments.experiment import Lesson  # noqa: E402
-from loa.experiments.program_families import for_programs  # noqa: E402
+from loa.experiments.families.programs import for_programs  # noqa: E402
+from loa.experiments.from_file import problem_class as from_file  # noqa: E402
 from loa.learning.programs import folded  # noqa: E402
-from loa.problems.programs import Residual  # noqa: E402
+from loa.problems.programs.quadratic_programs import Residual  # noqa: E402
 
 HERE = Path(__file__).parent
 EXAMPLES, RESULTS = HERE.parent / "examples", HERE / "results" / "programs.json"

@@ -3,7 +3,7 @@ r"""Write docs/speed.md, docs/baselines.md, docs/learned.md and the table of doc
 The numbers come from benchmarks/results and the shipped algorithms.
 
 To measure again: for b in throughput heavy_tails memory scaling startup classical_speed certificates overfitting \
-                      c_export; do python $b.py > results/$b.json; done
+                      c_export latency elsewhere safeguard watch; do python $b.py > results/$b.json; done
                   python baselines.py quadratics lasso network stochastic-network images
                   python minibatches.py > results/minibatches.json
 """
@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 
 import loa
+from loa.messages.percent import percent_seen
 from loa.results.names import MEASURES
 
 HERE = Path(__file__).parent
@@ -94,6 +95,40 @@ one, as the largest residual of the solutions shows in the last column.
 |---|---:|---:|---:|---:|---:|---:|
 {in_c}
 
+## One problem at a time
+
+`loa.Solver` on the same control problems, {latency[problems]} states one after the other, from NumPy array to NumPy
+array: from a cold start, warm-started at the solution, and with a deadline of 1 ms. Milliseconds.
+
+| | steps | median | 99% | warm, median | 99% | deadline, median | 99% |
+|---|---:|---:|---:|---:|---:|---:|---:|
+{latencies}
+
+## In SciPy and PyTorch
+
+What a step takes beyond the functions that it asks, after {elsewhere[steps]} steps in which it was compiled:
+Rosenbrock's function of {elsewhere[dimension]} variables in SciPy, a network of 71 parameters in PyTorch. Microseconds,
+the median of {elsewhere[rounds]} rounds. A line search asks several times in a step. The last column has their own
+methods.
+
+| | loa | theirs |
+|---|---|---|
+{overheads}
+
+## A safeguard
+
+Each algorithm alone, guarded by `loa.learning.guard`, and its fallback, on {safeguard[problems]} problems of the class
+that the guard was chosen for, and of changed ones; a guarded run may take 10% more steps than the horizon. Lost are
+problems that the fallback solves and the guarded algorithm does not. Where the fallback solves the problem, the next
+columns have the ratio of the mean steps, and the share of problems within the steps of the fallback plus 10% (and one
+step). Untouched is the share of what the algorithm solves alone for which nothing changes.
+
+| | change | alone: steps, solved | guarded | fallback | lost | ratio | within | untouched |
+|---|---|---:|---:|---:|---:|---:|---:|---:|
+{guards}
+
+Where nothing goes wrong, a step takes {paces} times as long as without a guard.
+
 ## Startup
 
 `import loa` takes {startup[import_loa]:.2f} s, its first use (which imports JAX)
@@ -138,8 +173,8 @@ def learned_overview(names: list[str]) -> str:
         del others["learned"]
         best, numbers = min(others.items(), key=lambda item: item[1]["mean"])
         lines.append(
-            f"| [{name}](#{name}) | {ours['mean']:.4g} | {ours['solved']:.1%} | "
-            f"{numbers['mean']:.4g}, {numbers['solved']:.1%} ({best}) | {provenance['seconds'] / 60:.1f} |"
+            f"| [{name}](#{name}) | {ours['mean']:.4g} | {percent_seen(ours['solved'])} | "
+            f"{numbers['mean']:.4g}, {percent_seen(numbers['solved'])} ({best}) | {provenance['seconds'] / 60:.1f} |"
         )
     return "\n".join(lines)
 
@@ -158,7 +193,8 @@ def learned_table(name: str) -> str:
     ]
     for algorithm, numbers in provenance["test"].items():
         times = " | ".join(f"{numbers[key]:.4g}" for key in ("mean", "median", "q95", "cvar95"))
-        rest = f"{numbers['solved']:.1%} | {numbers['oracle_calls']:.4g} | {1e3 * numbers['seconds_per_problem']:.3g}"
+        milliseconds = 1e3 * numbers["seconds_per_problem"]
+        rest = f"{percent_seen(numbers['solved'])} | {numbers['oracle_calls']:.4g} | {milliseconds:.3g}"
         shown = f"**{algorithm}**" if algorithm == "learned" else algorithm
         lines.append(f"| {shown} | {times} | {rest} |")
     return "\n".join(lines)
@@ -191,7 +227,9 @@ def baselines_table(numbers: dict) -> str:
     ]
     for name, described in numbers["algorithms"].items():
         times = " | ".join(f"{described['stopping_time'][key]:.4g}" for key in MEASURES)
-        lines.append(f"| {name} | {times} | {described['solved']:.1%} | {described['oracle_calls']['mean']:.4g} |")
+        lines.append(
+            f"| {name} | {times} | {percent_seen(described['solved'])} | {described['oracle_calls']['mean']:.4g} |"
+        )
     for name, tuned in numbers["tuned"].items():
         settings = ", ".join(f"{parameter} = {value:.5g}" for parameter, value in tuned["parameters"].items())
         gains = [f"{gain_in_words(gain)} than {other}" for other, gain in tuned["advantage"].items()]
@@ -225,7 +263,9 @@ def mini_batches_table(numbers: dict) -> str:
     ]
     for row in numbers["rows"]:
         margin = row["high"] - row["mean"]
-        lines.append(f"| {row['start']} | {row['batches']} | {row['mean']:.4g} ± {margin:.0f} | {row['solved']:.1%} |")
+        lines.append(
+            f"| {row['start']} | {row['batches']} | {row['mean']:.4g} ± {margin:.0f} | {percent_seen(row['solved'])} |"
+        )
     return "\n".join(lines)
 
 
@@ -255,10 +295,75 @@ def overfitting_table(numbers: dict) -> str:
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for run in numbers["runs"]:
-        seen, new = (f"{run[which]['mean']:.1f} | {run[which]['solved']:.0%}" for which in ("seen", "new"))
+        seen, new = (f"{run[which]['mean']:.1f} | {percent_seen(run[which]['solved'], 0)}" for which in ("seen", "new"))
         certified = f"{run['held_out_certificate']:.1f} | {run['posterior_certificate']:.1f}"
         lines.append(f"| {run['problems']} | {seen} | {new} | {certified} |")
     return "\n".join(lines)
+
+
+def latency_rows(numbers: dict) -> str:
+    """One problem at a time: steps, and milliseconds of several kinds."""
+    rows = []
+    for name, each in numbers["algorithms"].items():
+        kinds = [f"{each[kind][which]:.2f}" for kind in ("cold", "warm", "deadline") for which in ("median", "p99")]
+        rows.append(f"| {name} | {each['mean_steps']:.1f} | {' | '.join(kinds)} |")
+    if numbers["osqp"] is not None:
+        other = numbers["osqp"]
+        rows.append(f"| OSQP, with its own criterion | | {other['median']:.2f} | {other['p99']:.2f} | | | | |")
+    return "\n".join(rows)
+
+
+def overhead_rows(numbers: dict) -> str:
+    """Microseconds per step in SciPy and PyTorch."""
+
+    def cell(found: dict) -> str:
+        return ", ".join(f"{name} {microseconds:.0f}" for name, microseconds in found.items())
+
+    names = {"scipy": "SciPy", "torch": "PyTorch"}
+    return "\n".join(
+        f"| {words} | {cell(numbers[key])} | {cell(numbers[f'{key}_own'])} |" for key, words in names.items()
+    )
+
+
+def guard_rows(numbers: dict) -> str:
+    """A guarded algorithm beside what it is made of, for each change of its class."""
+    rows = []
+    for each in numbers["algorithms"]:
+        for row in each["rows"]:
+            parts = [f"{steps:.4g}, {solved:.0%}" for steps, solved in zip(row["steps"], row["solved"], strict=True)]
+            ratio = "–" if row["ratio"] is None else f"{row['ratio']:.3f}"
+            shares = ["–" if row[key] is None else f"{row[key]:.1%}" for key in ("within", "untouched")]
+            cells = [each["name"], row["change"], *parts, str(row["lost"]), ratio, *shares]
+            rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def paces(numbers: dict) -> str:
+    """The time of a step under a guard, relative to one without, in words."""
+    return ", ".join(f"{each['time_per_step']:.2f} ({each['name']})" for each in numbers["algorithms"])
+
+
+def watch_table(numbers: dict) -> str:
+    """Delays, false alarms and costs of a watch, for docs/watching.md."""
+    lines = [
+        f"| change after {numbers['calm']} problems | median delay | largest of {numbers['repetitions']} "
+        "| given away by |",
+        "|---|---:|---:|---|",
+    ]
+    for row in numbers["changes"]:
+        told = ", ".join(row["names"]) + (f"; {row['false']} false" if row["false"] else "")
+        lines.append(f"| {row['change']} | {row['median']:.0f} | {row['largest']} | {told} |")
+    drift = numbers["drift"]
+    lines.append(f"| data grow by 0.1% a problem, from the first on | {drift['median']:.0f} | {drift['largest']} | |")
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Without any change: {numbers['alarms']} of {numbers['streams']} streams of {numbers['length']} "
+            "observations raised an alarm.",
+            f"An observation of two quantities takes about {numbers['microseconds']:.0f} µs of a processor.",
+        ]
+    )
 
 
 def fill(page: Path, content: str) -> None:
@@ -279,10 +384,13 @@ def main() -> None:
     classical = [classical_row("FISTA, LASSO", speeds["lasso"]), classical_row("L-BFGS, images", speeds["images"])]
     in_c = [c_row(name, numbers) for name, numbers in results["c_export"]["algorithms"].items()]
     tables = dict(curve="\n".join(rows), classical="\n".join(classical), in_c="\n".join(in_c))
+    tables |= dict(latencies=latency_rows(results["latency"]), overheads=overhead_rows(results["elsewhere"]))
+    tables |= dict(guards=guard_rows(results["safeguard"]), paces=paces(results["safeguard"]))
     page = PAGE.format(**results, **results["throughput"]["machine"], **tables)
     (HERE.parent / "docs" / "speed.md").write_text(page)
     sections = [LEARNED.rstrip(), learned_overview(list(loa.shipped())), *map(learned_table, loa.shipped())]
     (HERE.parent / "docs" / "learned.md").write_text("\n\n".join(sections) + "\n")
+    fill(HERE.parent / "docs" / "watching.md", watch_table(results["watch"]))
     if "overfitting" in results:  # a long run, made separately
         fill(HERE.parent / "docs" / "generalization.md", overfitting_table(results["overfitting"]))
     tables = [baselines_table(numbers) for name, numbers in sorted(results.items()) if name.startswith("baselines-")]

@@ -18,9 +18,11 @@ from typing import NamedTuple
 from rich.console import Console
 
 import loa
-from loa.certificates.rounding import number_up
+from loa.certificates.bounds.rounding import number_up
 from loa.experiments.experiment import Experiment
-from loa.results.summary import AlgorithmSummary, RunSummary
+from loa.messages.percent import percent_seen
+from loa.results.algorithm_summary import AlgorithmSummary
+from loa.results.summary import RunSummary
 from loa.run import Order, carry_out
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -221,8 +223,8 @@ def bounds(summary: RunSummary) -> tuple[str, str, str, str]:
 def row(label: str, setting: str, numbers: AlgorithmSummary, bound: tuple[str, str, str, str]) -> str:
     times, factor = numbers.functionals["stopping_time"], numbers.average("contraction_factor")
     return (
-        f"| {label} | {setting} | {times.mean:.4g} | {times.median:.4g} | {numbers.solved:.1%} | {bound[0]} | "
-        f"{bound[1]} | {factor:.4g} | {bound[2]} | {bound[3]} |"
+        f"| {label} | {setting} | {times.mean:.4g} | {times.median:.4g} | {percent_seen(numbers.solved)} | "
+        f"{bound[0]} | {bound[1]} | {factor:.4g} | {bound[2]} | {bound[3]} |"
     )
 
 

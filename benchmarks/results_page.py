@@ -9,11 +9,14 @@ import shutil
 import sys
 from pathlib import Path
 
+from loa.certificates.bounds.rounding import number_down, number_up
 from loa.certificates.names import CERTIFIED
-from loa.certificates.rounding import number_down, number_up
+from loa.messages.percent import percent_seen
+from loa.results.algorithm_summary import AlgorithmSummary
+from loa.results.certificate_summary import CertificateSummary
 from loa.results.names import COSTS, MEASURES
 from loa.results.quantities import rivals
-from loa.results.summary import AlgorithmSummary, CertificateSummary, RunSummary
+from loa.results.summary import RunSummary
 
 DOCS = Path(__file__).parent.parent / "docs"
 SHORT = {"oracle_calls": "calls", "milliseconds": "ms"}
@@ -68,7 +71,7 @@ def overview(summaries: list[RunSummary]) -> str:
         rest = "".join(f" {best(summary, cost)} | {summary.learned.average(cost):.4g} |" for cost in costs)
         lines.append(
             f"| [{summary.experiment}](#{summary.experiment}) | {published} | {best(summary, 'stopping_time')} | "
-            f"{summary.learned.average('stopping_time'):.4g}, {summary.learned.solved:.1%} | {shown(ours)} | "
+            f"{summary.learned.average('stopping_time'):.4g}, {percent_seen(summary.learned.solved)} | {shown(ours)} | "
             f"{shown(paper)} |{rest}"
         )
     return "\n".join(lines)
@@ -78,7 +81,7 @@ def best(summary: RunSummary, cost: str) -> str:
     """The baseline that is best in one cost; if it solves fewer problems than the learned algorithm, that is said."""
     name = rivals(summary, cost)[0]
     baseline = summary.baselines[name]
-    fewer = f", solved {baseline.solved:.1%}" if baseline.solved < summary.learned.solved else ""
+    fewer = f", solved {percent_seen(baseline.solved)}" if baseline.solved < summary.learned.solved else ""
     return f"{baseline.average(cost):.4g} ({name}{fewer})"
 
 
@@ -124,7 +127,7 @@ def algorithm_row(name: str, numbers: AlgorithmSummary) -> str:
     times = numbers.functionals["stopping_time"]
     others = [each.mean for functional, each in numbers.functionals.items() if functional != "stopping_time"]
     shown = [f"{getattr(times, key):.4g}" for key in MEASURES]
-    shown += [f"{numbers.solved:.1%}", *(f"{each:.4g}" for each in [*others, numbers.milliseconds])]
+    shown += [percent_seen(numbers.solved), *(f"{each:.4g}" for each in [*others, numbers.milliseconds])]
     return f"| {' | '.join([name, *shown])} |"
 
 

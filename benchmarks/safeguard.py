@@ -1,22 +1,26 @@
 """What a safeguard costs where nothing goes wrong, and what it saves where problems have changed.
 
 For each experiment: the learned algorithm that ships with loa, alone and guarded by the best classical baseline, and
-that baseline alone, on problems of the class and on changed ones. A guarded run may take 10% more steps than the
-horizon, so that a delay is not a failure.
+that baseline alone, on problems of the class and on changed ones. The deadlines of the guard were chosen by
+`loa.learning.guard` on other problems of the class. Two small classes, ridge and logistic regression, have algorithms
+that are good, mediocre and bad. A guarded run may take 10% more steps than the horizon, so that a delay is no failure.
 
-    python benchmarks/safeguard.py [--problems 100] [EXPERIMENT …]
+    python benchmarks/safeguard.py [--problems 100] [EXPERIMENT …] > benchmarks/results/safeguard.json
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from timing import show
 
 import loa
+from loa.learning import guard
 from loa.statistics.timing import best_in_turn
 
 FALLBACKS = {
@@ -83,54 +87,120 @@ def changes(name: str, c) -> dict:
     return {"noise × 3": noisy, "start × 3": with_fields(c, start_point=3 * c.start_point)}
 
 
-def examined(name: str, count: int) -> None:
-    experiment, learned = loa.experiments.get(name), loa.load(name)
-    baseline = FALLBACKS[name]
+class Regression(loa.ProblemClass):
+    """Ridge or logistic regression of labels that are linear but for noise."""
+
+    logistic: bool = False
+    noise: float = 1.0
+    decay: float = 1.0
+    penalty: float = 0.1
+    far: float = 0.0
+
+    def sample(self, key):
+        features, noise = jax.random.split(key)
+        a = jax.random.normal(features, (40, 10)) * jnp.logspace(0, -self.decay, 10)
+        labels = a @ jnp.ones(10) + self.noise * jax.random.normal(noise, (40,))
+        return a, jnp.sign(labels) if self.logistic else labels
+
+    def loss(self, x, problem):
+        a, labels = problem
+        each = jnp.log1p(jnp.exp(-labels * (a @ x))) if self.logistic else (a @ x - labels) ** 2
+        return jnp.mean(each) + self.penalty * jnp.sum(x**2)
+
+    def start(self, problem, key):
+        return jnp.full(10, self.far)
+
+
+SHIFTS = {
+    "condition × 10": {"decay": 1.5},
+    "noise × 3": {"noise": 3.0},
+    "λ / 10": {"penalty": 0.01},
+    "start": {"far": 5.0},
+}
+OWN = {
+    "ridge": (Regression(), [loa.HeavyBall(0.3, 0.5), loa.GradientDescent(0.05), loa.GradientDescent(0.9)]),
+    "logistic": (Regression(logistic=True), [loa.HeavyBall(2.0, 0.7), loa.GradientDescent(0.5), loa.Newton()]),
+}
+NAMES = {
+    "ridge": ("heavy ball", "small steps", "steps that are too long"),
+    "logistic": ("heavy ball", "small steps", "Newton"),
+}
+
+
+def settings(name: str):
+    """What is examined: words, the class and changed ones, criterion, horizon, what is guarded, and the fallback."""
+    if name in OWN:
+        problem_class, algorithms = OWN[name]
+        changed = {change: dataclasses.replace(problem_class, **fields) for change, fields in SHIFTS.items()}
+        for words, learned in zip(NAMES[name], algorithms, strict=True):
+            criterion = loa.gradient_norm_below(1e-5)
+            yield f"{name}, {words}", problem_class, changed, criterion, 500, learned, loa.LBFGS()
+        return
+    experiment, baseline = loa.experiments.get(name), FALLBACKS[name]
     fallback = ADAM if baseline is None else experiment.baselines[baseline]
-    guarded = loa.safeguard(learned, fallback)
+    problem_class = experiment.problem_class
+    yield (name, problem_class, changes(name, problem_class), experiment.criterion, experiment.horizon, loa.load(name),
+           fallback)  # fmt: skip
 
-    def run(algorithm, problem_class, horizon):
-        problems = problem_class.draw(jax.random.key(5), count)
-        return loa.evaluate(algorithm, problem_class, problems, criterion=experiment.criterion, horizon=horizon,
-                            key=jax.random.key(6), functionals=[loa.StoppingTime(), loa.OracleCalls()])  # fmt: skip
 
-    classes = {"none": experiment.problem_class} | changes(name, experiment.problem_class)
-    for change, problem_class in classes.items():
-        longer = int(1.1 * experiment.horizon) + 1
-        a, f = (run(each, problem_class, experiment.horizon) for each in (learned, fallback))
-        g = run(guarded, problem_class, longer)
-        alone, with_guard, other = (each["stopping_time"][:, 0] for each in (a, g, f))
-        solved = {key: (each.outcome == "solved")[:, 0] for key, each in zip("agf", (a, g, f), strict=True)}
-        lost = int((solved["f"] & ~solved["g"]).sum())
-        within = with_guard[solved["f"]] <= 1.1 * other[solved["f"]] + 1
-        share = f"{within.mean():.1%}" if within.size else "–"
-        mean = with_guard[solved["f"]].mean() / other[solved["f"]].mean() if within.size else float("nan")
-        numbers = [
-            name, change, *(f"{steps.mean():.4g}, {solved[key].mean():.0%}"
-                            for key, steps in zip("agf", (alone, with_guard, other), strict=True)),
-            str(lost), f"{mean:.3f}", share, f"{g['oracle_calls'].mean() / a['oracle_calls'].mean():.3f}",
-        ]  # fmt: skip
-        print(f"| {' | '.join(numbers)} |", flush=True)
-    calm = loa.safeguard(learned, fallback, patience=10**6)  # nothing goes wrong, on problems of all kinds
+def examined(name: str, count: int):
+    """A row for each algorithm and each change of its class."""
+    for words, problem_class, changed, criterion, horizon, learned, fallback in settings(name):
+        samples = problem_class.draw(jax.random.key(9), count)
+        setting = dict(criterion=criterion, key=jax.random.key(6))
+        guarded = guard(learned, fallback, problem_class, samples, horizon=horizon, **setting)
+
+        def run(algorithm, problem_class, horizon, setting=setting):
+            problems = problem_class.draw(jax.random.key(5), count)
+            functionals = [loa.StoppingTime(), loa.OracleCalls()]
+            return loa.evaluate(algorithm, problem_class, problems, horizon=horizon, functionals=functionals, **setting)
+
+        rows = []
+        for change, other in ({"none": problem_class} | changed).items():
+            alone, theirs = (run(each, other, horizon) for each in (learned, fallback))
+            ours = run(guarded, other, int(1.1 * horizon) + 1)
+            rows.append({"change": change, **row(alone, ours, theirs)})
+            print(words, rows[-1], file=sys.stderr, flush=True)
+        seconds = pace(learned, guarded, run, problem_class, horizon)
+        yield {"name": words, "patience": guarded.patience, "deadlines": guarded.deadlines, "rows": rows, **seconds}
+
+
+def row(alone, guarded, fallback) -> dict:
+    """Steps, shares solved, and how the guarded algorithm compares with the fallback where that solves the problem."""
+    times = [each["stopping_time"][:, 0].astype(float) for each in (alone, guarded, fallback)]
+    ended = [(each.outcome == "solved")[:, 0] for each in (alone, guarded, fallback)]
+    own, there = times[1][ended[2]], times[2][ended[2]]
+    return {
+        "steps": [float(each.mean()) for each in times],
+        "solved": [float(each.mean()) for each in ended],
+        "lost": int((ended[2] & ~ended[1]).sum()),
+        "ratio": float(own.mean() / there.mean()) if own.size else None,
+        "within": float((own <= 1.1 * there + 1).mean()) if own.size else None,
+        "untouched": float((times[0] == times[1])[ended[0]].mean()) if ended[0].any() else None,
+        "calls": float(guarded["oracle_calls"].mean() / alone["oracle_calls"].mean()),
+    }
+
+
+def pace(learned, guarded, run, problem_class, horizon) -> dict:
+    """The time of a step under a guard that never steps in, relative to one without a guard."""
+    calm = dataclasses.replace(guarded, patience=10**6, deadlines=())
     timed = {
-        key: lambda each=each: run(each, experiment.problem_class, experiment.horizon).seconds
+        key: lambda each=each: run(each, problem_class, horizon).seconds
         for key, each in {"alone": learned, "guarded": calm}.items()
     }
     seconds = best_in_turn(timed, 10.0)
-    same = bool((run(calm, experiment.problem_class, experiment.horizon)["stopping_time"]
-                 == run(learned, experiment.problem_class, experiment.horizon)["stopping_time"]).all())  # fmt: skip
-    print(f"{name}: time per step × {seconds['guarded'] / seconds['alone']:.3f}; the same steps: {same}", flush=True)
+    same = run(calm, problem_class, horizon)["stopping_time"] == run(learned, problem_class, horizon)["stopping_time"]
+    return {"time_per_step": seconds["guarded"] / seconds["alone"], "same_steps": bool(same.all())}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("experiments", nargs="*", default=list(FALLBACKS))
+    names = [*OWN, *FALLBACKS]
+    parser.add_argument("experiments", nargs="*", default=names)
     parser.add_argument("--problems", type=int, default=100)
     options = parser.parse_args()
-    titles = ["experiment", "change", "learned: steps, solved", "guarded", "fallback", "lost", "guarded / fallback"]
-    print(f"| {' | '.join(titles)} | within 110% | calls |\n|---|---|{'---:|' * 7}")
-    for name in options.experiments or list(FALLBACKS):
-        examined(name, options.problems)
+    found = [each for name in options.experiments or names for each in examined(name, options.problems)]
+    show("safeguard", {"problems": options.problems, "algorithms": found})
 
 
 if __name__ == "__main__":

@@ -277,8 +277,8 @@ From the first row to the last, memory grows by {grown:.0f} MiB. Python with JAX
 """
 
 LARGE = """**{problems:,} problems × {candidates} candidates**, {large[steps]:.1e} problem-steps, took
-{busy:.1f} minutes of a processor. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are {large[megabytes]:.0f} MB in
-{large[files]} files. The means and outcomes of all candidates were read from them in
+{busy:.1f} minutes of a processor. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are
+{large[megabytes]:.0f} MB in {large[files]} files. The means and outcomes of all candidates were read from them in
 {large[summary_seconds]:.0f} s.
 """
 

@@ -15,7 +15,7 @@ import osqp
 from scipy import sparse
 
 import loa
-from loa.deployment.solver_space import distributions
+from loa.deployment.any_solver.space import distributions
 
 CAP = 4000.0
 SPACE = {"rho": (1e-4, 1e2), "alpha": (1.0, 1.9), "scaling": (0, 20), "adaptive_rho": [True, False]}

@@ -3,7 +3,7 @@
 Streams are what a solver sees on LASSO problems: steps of the learned algorithm (600 where it fails), the norm of the
 data and λ. The calibration sample has 500 problems; changes come after 500 more. Delays are numbers of observations.
 
-    python benchmarks/watch.py [--streams 400] [--length 5000]
+    python benchmarks/watch.py [--streams 400] [--length 10000] > benchmarks/results/watch.json
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from timing import show
 
 import loa
 
@@ -106,24 +107,27 @@ def without_change(streams: int, length: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, default=400)
-    parser.add_argument("--length", type=int, default=5000)
+    parser.add_argument("--length", type=int, default=10000)
     options = parser.parse_args()
     lasso, rng = loa.experiments.get("lasso").problem_class, np.random.default_rng(1)
     pool = observed(lasso, 2 * AFTERWARDS, 0)
-    print(f"| change after {CALM} problems | median delay | largest of {REPETITIONS} | given away by |")
-    print("|---|---:|---:|---|")
+    rows = []
     for number, (name, problem_class) in enumerate(changed(lasso).items()):
         found, names, false = delays(pool, observed(problem_class, AFTERWARDS, 10 * number + 10), rng)
-        told = ", ".join(sorted(set(names), key=names.count, reverse=True)) + (f"; {false} false" if false else "")
-        print(f"| {name} | {np.median(found):.0f} | {max(found)} | {told} |", flush=True)
+        names = sorted(set(names), key=names.count, reverse=True)
+        rows.append({"change": name, "median": float(np.median(found)), "largest": max(found), "names": names,
+                     "false": false})  # fmt: skip
     found = drift(rng, pool)
-    print(f"| data grow by 0.1% a problem, from the first on | {np.median(found):.0f} | {max(found)} | |")
     started = time.process_time()
     alarms = without_change(options.streams, options.length)
     spent = time.process_time() - started
-    seen = options.streams * options.length
-    print(f"\nWithout any change: {alarms} of {options.streams} streams of {options.length} raised an alarm.")
-    print(f"An observation of two quantities takes about {1e6 * spent / seen:.0f} µs of a processor.")
+    show(
+        "watch",
+        {"calm": CALM, "repetitions": REPETITIONS, "changes": rows,
+         "drift": {"median": float(np.median(found)), "largest": max(found)}, "alarms": alarms,
+         "streams": options.streams, "length": options.length,
+         "microseconds": 1e6 * spent / (options.streams * options.length)},
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

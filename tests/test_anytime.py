@@ -7,7 +7,7 @@ import pytest
 from test_coverage import DELTA, REGIMES, assert_covers, assert_is_caught, samples
 
 from loa import certificates as c
-from loa.certificates import anytime, betting
+from loa.certificates.bounds import anytime, betting
 
 BATCH, LARGEST = 20, 240
 UNIFORM = np.random.default_rng(20).random((80, LARGEST))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from loa.certificates import distribution
-from loa.certificates.distribution import berk_jones_level, never_below, tight_band
+from loa.certificates.bounds import distribution
+from loa.certificates.bounds.distribution import berk_jones_level, never_below, tight_band
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from scipy import optimize, special
 from test_coverage import samples
 
 from loa import certificates as c
-from loa.certificates import anytime, betting
+from loa.certificates.bounds import anytime, betting
 
 VALUES = np.random.default_rng(30).beta(2, 5, 25)
 TINY = 1e-60

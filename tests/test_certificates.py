@@ -10,7 +10,8 @@ import pytest
 from scipy import optimize, special, stats
 
 from loa import certificates as c
-from loa.certificates import betting, distribution, pac_bayes_kl, reference
+from loa.certificates import reference
+from loa.certificates.bounds import betting, distribution, pac_bayes_kl
 
 RNG = np.random.default_rng(17)
 UNIFORM = np.full(20, 1 / 20)

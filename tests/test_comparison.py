@@ -10,7 +10,7 @@ from classes import Bowls
 from rich.console import Console
 
 import loa
-from loa.results.summary import AlgorithmSummary
+from loa.results.algorithm_summary import AlgorithmSummary
 from loa.results.table import show
 
 KEY = jax.random.key(2)

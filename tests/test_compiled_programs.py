@@ -8,7 +8,7 @@ import pytest
 from classes import Bowls
 
 import loa
-from loa.trajectory import compiled_programs as mappings
+from loa.machine import compiled_programs as mappings
 
 BOWLS = Bowls()
 pytestmark = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="not Linux")

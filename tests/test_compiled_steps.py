@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import minimize, rosen, rosen_der
 
 import loa
-from loa.deployment import compiled_steps
+from loa.deployment.adapters import compiled_steps
 
 START = np.array([-1.2, 1.0, -0.5, 0.8])
 ALGORITHMS = {
@@ -41,23 +41,36 @@ def test_questions_cost_as_many_calls_as_before(monkeypatch):
     assert counts[0].njev == counts[1].njev
 
 
-def test_programs_are_compiled_once_for_all_searches(monkeypatch):
+def pieces_of(algorithm, monkeypatch, times=3, **options):
+    """What is compiled for several searches by one method."""
     monkeypatch.setattr(compiled_steps, "EAGER", 0)
-    made, build = [], compiled_steps._Program.__init__
-    monkeypatch.setattr(
-        compiled_steps._Program, "__init__", lambda self, *rest: made.append(self) or build(self, *rest)
-    )
-    method = loa.scipy_method(loa.GradientDescent(1e-3))
-    for _ in range(3):
-        minimize(rosen, START, jac=rosen_der, method=method, options={"maxiter": 30})
-    assert len(made) == 2, "up to the gradient, and from there to the end"
+    made, build = [], compiled_steps._Piece.__init__
+    monkeypatch.setattr(compiled_steps._Piece, "__init__", lambda self, *rest: made.append(self) or build(self, *rest))
+    method = loa.scipy_method(algorithm)
+    for number in range(times):
+        minimize(rosen, START + number, jac=rosen_der, method=method, options={"maxiter": 30, **options})
+    return made
 
 
-def test_a_way_too_many_is_taken_operation_by_operation(monkeypatch):
-    whole = run(ALGORITHMS["a line search"], eager=True, monkeypatch=monkeypatch, steps=10)
-    monkeypatch.setattr(compiled_steps, "MOST_PROGRAMS", 2)
-    partly = run(ALGORITHMS["a line search"], eager=False, monkeypatch=monkeypatch, steps=10)
-    np.testing.assert_allclose(partly.x, whole.x, rtol=1e-8)
+def test_pieces_are_compiled_once_for_all_searches(monkeypatch):
+    assert len(pieces_of(loa.GradientDescent(1e-5), monkeypatch)) == 1, "from the gradient to the end of the step"
+
+
+def test_a_line_search_has_as_many_pieces_as_its_code_has_questions(monkeypatch):
+    """Not as many as it makes trials, which differ from step to step."""
+    assert len(pieces_of(loa.LBFGS(memory=3), monkeypatch, gtol=0.0)) <= 6
+
+
+def test_a_question_where_none_can_be_answered_is_refused():
+    class Sweeps(loa.Algorithm):
+        def init(self, oracle, x0):
+            return x0
+
+        def step(self, oracle, state, key):
+            return jax.lax.fori_loop(0, 3, lambda _, x: x - 1e-3 * oracle.gradient(x), state)
+
+    with pytest.raises(TypeError, match="calls the oracle inside"):
+        minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(Sweeps()))
 
 
 def test_an_error_of_the_function_is_its_own(monkeypatch):

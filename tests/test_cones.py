@@ -9,7 +9,7 @@ import loa
 from loa.deployment import solve_with
 from loa.learning import programs as learning
 from loa.problems import Program, QuadraticPrograms
-from loa.problems.cones import onto_bounds, onto_cone, outside, rows_of
+from loa.problems.programs.cones import onto_bounds, onto_cone, outside, rows_of
 
 RANDOM = np.random.default_rng(0)
 KEY = jax.random.key(1)

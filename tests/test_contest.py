@@ -11,8 +11,9 @@ from scipy import stats
 from loa.certificates import decide
 from loa.certificates.contest import more_problems
 from loa.presentation.report.verdict import headline
+from loa.results.algorithm_summary import AlgorithmSummary, Measured
+from loa.results.intervals import mean_interval
 from loa.results.quantities import contests
-from loa.results.summary import AlgorithmSummary, Measured, mean_interval
 
 CAP, PROBLEMS, RUNS = 500.0, 100, 400
 

@@ -7,7 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-from loa.problems.extras import EXTRAS
+from loa.messages.extras import EXTRAS
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

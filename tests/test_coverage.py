@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from loa import certificates as c
-from loa.certificates import betting, distribution
+from loa.certificates.bounds import betting, distribution
 
 pytestmark = pytest.mark.many_calls
 DELTA = 0.05

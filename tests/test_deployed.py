@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import loa
 from loa.cli import app
-from loa.deployment.instance_files import read_instances
+from loa.deployment.files.instances import read_instances
 from loa.run import deployed
 from loa.run.identity import of_file
 

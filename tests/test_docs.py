@@ -33,6 +33,15 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_tests_that_the_page_on_the_paper_names_are_there():
+    commands = re.findall(r"`pytest ([^`]+)`", (ROOT / "docs" / "from-the-paper.md").read_text())
+    assert len(commands) > 10
+    for command in commands:
+        files, _, words = command.partition(" -k ")
+        defined = "".join((ROOT / name).read_text() for name in files.split())
+        assert re.search(rf"^def test_\w*{words}", defined, flags=re.MULTILINE), command
+
+
 PHRASES = r"\b(anew|so many|so much|shared out|go on|goes on|looked at|at once|as it is|by itself)\b"
 """Phrases that a native reader stumbles over."""
 

@@ -7,7 +7,7 @@ import pytest
 
 import loa.doctor
 from loa.doctor import self_test, surroundings
-from loa.problems import extras
+from loa.messages import extras
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Solvers in files: the same solutions, checked before they are loaded, and without loa."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -78,9 +79,15 @@ def test_what_does_not_fit_is_refused(path):
         again(np.ones(2))
 
 
-def changed(path, place, **facts):
+def changed(path, place, *, sealed=True, **facts):
+    """The file with another description, with the right fingerprint or without."""
     line, whole = path.read_bytes().split(b"\n", 1)
-    place.write_bytes(json.dumps(json.loads(line) | facts).encode() + b"\n" + whole)
+    header = json.loads(line) | facts
+    if sealed:
+        said = {name: each for name, each in header.items() if name != "fingerprint"}
+        content = json.dumps(said, sort_keys=True).encode() + b"\n" + whole
+        header["fingerprint"] = hashlib.sha256(content).hexdigest()
+    place.write_bytes(json.dumps(header).encode() + b"\n" + whole)
     return place
 
 
@@ -88,6 +95,9 @@ def test_files_are_checked(path, tmp_path):
     other = changed(path, tmp_path / "other.loa", platforms=["tpu"])
     with pytest.raises(ValueError, match="was exported for tpu, and JAX runs on cpu here"):
         load_exported(other)
+    forged = changed(path, tmp_path / "forged.loa", sealed=False, criterion="a stricter one")
+    with pytest.raises(ValueError, match="is damaged"):
+        load_exported(forged)
     (tmp_path / "damaged.loa").write_bytes(path.read_bytes()[:-10])
     with pytest.raises(ValueError, match="is damaged"):
         load_exported(tmp_path / "damaged.loa")

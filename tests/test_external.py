@@ -202,7 +202,7 @@ def test_an_empty_line_in_a_table_of_one_column_is_an_empty_cell(tmp_path):
 
 def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
     """The kernel tells a child of the death of its parent only if that happens after the child has asked for it."""
-    script = "import os; from loa.deployment import solver_process as p; p._die_with(%s); print('alive')"
+    script = "import os; from loa.deployment.any_solver import solver_process as p; p._die_with(%s); print('alive')"
     outcomes = [
         subprocess.run([sys.executable, "-c", script % parent], capture_output=True, text=True, check=False)
         for parent in ("os.getppid()", "-1")

@@ -1,14 +1,21 @@
 """Sentences that once came out and were false: each is refused now, or says what is true."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import loa
-from loa.certificates import Distribution, Mean, Probability, Quantile, decide
+from loa.certificates import CappedMean, Distribution, Mean, MomentMean, Probability, Quantile, decide
 from loa.certificates.from_table import certify_table
 from loa.certificates.goal import SEQUENCES
+from loa.experiments.from_file.solver import solver_from_file
+from loa.results.algorithm_summary import AlgorithmSummary, FunctionalSummary
+from loa.results.table import table as table_of
+from loa.run.any_solver.script import SolverOrder
+from loa.run.identity import differences
 
 HORIZON = 100
 
@@ -127,6 +134,16 @@ def test_several_runs_on_a_problem_are_one_problem(tmp_path):
         certify_table(path, "seconds", quantile=0.5, problem="instance")
 
 
+def test_the_average_over_runs_does_not_hide_where_they_were_stopped(tmp_path):
+    times = np.minimum(np.random.default_rng(0).exponential(2.0, (40, 3)), 3.0)
+    rows = [(f"problem {number}", times[number, seed]) for number in range(40) for seed in range(3)]
+    path = table(tmp_path, "instance,seconds", rows)
+    (certificate,) = certify_table(path, "seconds", cap=3.0, problem="instance")
+    assert certificate.at_cap == pytest.approx((times == 3.0).mean())
+    with pytest.warns(UserWarning, match="share the maximum 3, which is below the cap 10"):
+        certify_table(path, "seconds", cap=10.0, problem="instance")
+
+
 @pytest.mark.parametrize("label", ["solver", "status"])
 def test_rows_of_several_kinds_are_noticed(label, tmp_path):
     path = table(tmp_path, f"{label},seconds", [("ab"[number % 2], number % 7) for number in range(30)])
@@ -154,6 +171,28 @@ def test_a_word_for_not_solved_is_not_taken_for_solved():
     assert performance.outcome.ravel().tolist() == ["failed"] * 3 + ["solved"] * 2
 
 
+def test_an_executable_that_was_changed_is_another_solver(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "solve.sh"
+    script.write_text("#!/bin/sh\ntrue\n")
+    script.chmod(0o755)
+    before = [loa.External(command).fingerprint for command in ("./solve.sh {instance}", "sh solve.sh {instance}")]
+    script.write_text("#!/bin/sh\nsleep 1\n")
+    after = [loa.External(command).fingerprint for command in ("./solve.sh {instance}", "sh solve.sh {instance}")]
+    assert not set(before) & set(after)
+
+
+def test_times_of_two_machines_are_not_mixed(tmp_path, monkeypatch):
+    """A run of a solver that was begun on one machine is not resumed on another."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "sleeping.py"
+    path.write_text("def solve(instance): pass\ninstances = [float(each) for each in range(20)]\ntimeout = 5.0\n")
+    order = SolverOrder(solver_from_file(path, 0), path)
+    before = order.identity()
+    monkeypatch.setattr("loa.run.any_solver.script.machine", lambda: {"processor": "another", "cores": 1})
+    assert differences(before, order.identity()) == [f"machine: {before['machine']} before, another, 1 now"]
+
+
 # The watch
 
 
@@ -166,6 +205,51 @@ def test_a_watch_refuses_what_cannot_be_observed():
     assert watch.time == 0
     watch.see(time=5.0, solved=True)
     assert watch.time == 1
+
+
+def test_a_watch_refuses_certificates_of_which_a_stream_shows_only_a_part():
+    times = np.random.default_rng(0).exponential(0.5, 200)
+    for goal in (CappedMean("time", cap=5.0), MomentMean("time", moment=1.0, power=2.0)):
+        with pytest.raises(ValueError, match="without a largest value cannot be watched"):
+            loa.Watch({"time": times}, certificates=[goal.certify(times, 0.95)])
+
+
+def test_the_page_of_a_watch_does_not_say_that_nothing_speaks_against_it(tmp_path):
+    certificate = Probability("solved").certify(np.ones(200), 0.95)
+    watch = loa.Watch({"size": np.arange(50.0)}, certificates=[certificate])
+
+    def page():
+        loa.watch_page(watch, tmp_path / "watch.html")
+        return (tmp_path / "watch.html").read_text()
+
+    assert "Nothing was observed yet." in page()
+    for value in np.random.default_rng(0).integers(0, 50, 30):
+        watch.see(size=value, solved=False)
+    assert not watch.alarms
+    assert watch.verdicts == {certificate.claim(): "contradicted"}
+    assert "in size. But 1 of the 1 certificates is contradicted." in page()
+
+
+# Tables of results
+
+
+def test_only_all_is_a_hundred_percent_and_margins_reach_both_ends():
+    times = np.full((4000, 1), 3.0)
+    times[0] = 500.0
+    outcome = np.where(times == 500.0, "exhausted", "solved")
+    found = AlgorithmSummary.of({"stopping_time": times}, outcome, 1.0, caps={"stopping_time": 500.0})
+    time = FunctionalSummary("stopping_time", "Stopping time", "iterations", "τ", 500.0)
+    made = table_of("4000 problems", {"learned": found}, [time])
+    mean, solved = next(made.columns[1].cells), next(made.columns[5].cells)
+    assert solved == "99.9%"
+    assert float(mean.split("±")[1]) >= found.functionals["stopping_time"].intervals["mean"][1] - times.mean()
+
+
+def test_a_certificate_of_more_problems_than_there_are_values_is_refused():
+    values = np.random.default_rng(0).random(50)
+    certificate = dataclasses.replace(Mean("time", cap=1.0).certify(values, 0.95), n=5000)
+    with pytest.raises(ValueError, match="speaks of 5000 problems, but there are 50 values"):
+        certificate.check(values)
 
 
 def test_a_damaged_watch_is_refused_in_a_sentence(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 import runs
 from matplotlib.text import Text
 
-from loa.certificates.rounding import number_up
+from loa.certificates.bounds.rounding import number_up
 from loa.presentation.figures import (
     distribution,
     draw_all,

@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 import loa
-from loa.experiments.from_file import experiment_for
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.run.forecast import FIXED, PROGRAMS, Pace, announced, forecast, measured_pace, runs_ahead
 
 SETTING = dict(criterion=loa.gradient_norm_below(1e-2), horizon=50, baselines={"descent": loa.GradientDescent(0.01)})

@@ -30,9 +30,9 @@ from loa.architectures.cosines import Cosines
 from loa.architectures.proximal_newton import factor_of
 from loa.learning import average_curvature, first_step
 from loa.problems import ImageRestoration, Lasso, NetworkTraining, Quadratics, Rosenbrock, StochasticNetworkTraining
-from loa.problems.image_operators import differences, differences_adjoint
-from loa.problems.images import Restoration
-from loa.problems.lasso import SparseRecovery
+from loa.problems.examples.image_operators import differences, differences_adjoint
+from loa.problems.examples.image_restoration import Restoration
+from loa.problems.examples.lasso import SparseRecovery
 from loa.problems.oracle import Calls
 
 KEY = jax.random.key(7)

@@ -11,7 +11,7 @@ import pytest
 from jaxlib.version import __version_info__ as jaxlib_version
 from numpy.testing import assert_allclose
 
-from loa.problems import linear_algebra
+from loa.machine import batched_lapack
 
 
 def positive(batch, size, dtype):
@@ -65,7 +65,7 @@ def calls(function, *operands):
 
 
 @pytest.mark.skipif(
-    not linear_algebra.DIVIDING[0] <= jaxlib_version < linear_algebra.DIVIDING[1], reason="this jaxlib divides no batch"
+    not batched_lapack.DIVIDING[0] <= jaxlib_version < linear_algebra.DIVIDING[1], reason="this jaxlib divides no batch"
 )
 @pytest.mark.parametrize(("batch", "size", "part"), [(63, 30, "7x30x30"), (64, 3, "64x3x3"), (3, 100, "100x100")])
 def test_no_call_is_large_enough_to_be_divided(batch, size, part):
@@ -78,7 +78,7 @@ def test_the_primitives_that_call_lapack_are_known():
         "cholesky", "eig", "eigh", "geqp3", "geqrf", "hessenberg", "householder_product", "lu", "ormqr", "schur", "svd",
         "triangular_solve", "tridiagonal", "tridiagonal_solve",
     }  # fmt: skip
-    names = {primitive.name for primitive in linear_algebra.lapack_primitives()}
+    names = {primitive.name for primitive in batched_lapack.lapack_primitives()}
     assert names <= known
     assert names >= known - {"ormqr"}  # new in JAX 0.10
 

@@ -10,12 +10,12 @@ import pytest
 
 import loa
 from loa.certificates import Mean
-from loa.certificates.betting import betting_bound
+from loa.certificates.bounds.betting import betting_bound
 from loa.certificates.draws import Draw, OverlapError, check_disjoint
 from loa.certificates.goal import of_stream
 from loa.certificates.plan import Plan
 from loa.certificates.sentences import EXCHANGEABLE
-from loa.experiments.from_file import experiment_for, from_file
+from loa.experiments.from_file.problem_class import experiment_for, from_file
 from loa.problems import Instances, Log, from_files
 from loa.problems.from_functions import of_log
 from loa.problems.role import Role

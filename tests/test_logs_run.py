@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import loa
-from loa.experiments.from_file import experiment_for
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.problems import Log, from_files
 from loa.problems.role import Role
 from loa.results.quantities import over_time

@@ -31,6 +31,16 @@ def test_flattened_replicates_are_refused(replicates):
     c.certify(np.repeat([0.0, 1.0], 10), cap=1.0)
 
 
+def test_copies_in_any_order_are_refused():
+    times = np.random.default_rng(1).gamma(2.0, 80.0, 100)
+    for sample in (np.tile(times, 3), np.random.default_rng(0).permutation(np.repeat(times, 2))):
+        with pytest.raises(ValueError, match=r"every value comes [23] times, or a multiple of that"):
+            c.certify(sample, cap=1000.0)
+    rounded = np.random.default_rng(2).poisson(20.0, 400).astype(float)  # most of them come several times by chance
+    c.certify(rounded, cap=1000.0)
+    c.certify(np.append(np.tile(times, 2), 5.0), cap=1000.0)
+
+
 def test_lambda_that_was_chosen_on_the_values_is_noticed():
     kl = c.kl_divergence([0.9, 0.1], [0.5, 0.5])
     chosen = c.choose_lambda(TABLE, kl, 200, 0.05, 500.0, [0.9, 0.1])

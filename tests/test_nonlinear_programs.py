@@ -8,10 +8,10 @@ import pytest
 import scipy.optimize
 
 import loa
-from loa.experiments import nonlinear_families
-from loa.experiments.from_file import experiment_for
+from loa.experiments.families import nonlinear_programs
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.problems import KKTPoint, NonlinearPrograms, Program, QuadraticPrograms
-from loa.problems.nonlinear_programs import Augmented, residual
+from loa.problems.programs.nonlinear_programs import Augmented, residual
 
 KEY = jax.random.key(1)
 NEWTON = loa.AugmentedLagrangian(loa.Newton())
@@ -174,10 +174,10 @@ def test_stacks_and_files(tmp_path):
 
 
 def test_a_default_criterion_asks_for_small_slopes_and_small_violations():
-    found = nonlinear_families.relative_criterion(Circles(), 1e-5)
+    found = nonlinear_programs.relative_criterion(Circles(), 1e-5)
     assert found.tolerance == pytest.approx(2e-5, rel=0.5)
     assert found.gap.feasibility * found.tolerance == pytest.approx(2.5e-6, rel=0.01)
-    assert list(nonlinear_families.classical_methods(Circles()))[-1] == "augmented Lagrangian, Newton"
+    assert list(nonlinear_programs.classical_methods(Circles()))[-1] == "augmented Lagrangian, Newton"
 
 
 def test_a_criterion_of_ones_own_is_used_by_experiments_on_programs():

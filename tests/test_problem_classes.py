@@ -12,9 +12,9 @@ import scipy.optimize
 from PIL import Image
 
 import loa
-from loa.problems import image_operators as operators
-from loa.problems import photographs
-from loa.problems.network_training import _without_replacement
+from loa.problems.examples import image_operators as operators
+from loa.problems.examples import photographs
+from loa.problems.examples.network_training import _without_replacement
 from loa.problems.problem_class import MissingOracle
 from loa.storage.checkpoint import Checkpoint
 from loa.trajectory import optimal_losses as optimal

@@ -12,7 +12,7 @@ import loa
 from loa.deployment import solve_with
 from loa.learning import programs as learning
 from loa.problems import Program, QuadraticPrograms
-from loa.problems.programs import Residual
+from loa.problems.programs.quadratic_programs import Residual
 from loa.trajectory.kernels import iterates_after
 
 RANDOM = np.random.default_rng(0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from loa.certificates import betting_bound, certify_while_choosing, product_bound, progressive_bound
+from loa.certificates.bounds.progressive import progress
 from loa.certificates.certificate import Certificate
-from loa.certificates.progressive import progress
 
 CAP, DELTA, RUNS = 1.0, 0.1, 400
 

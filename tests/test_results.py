@@ -34,7 +34,7 @@ from loa.certificates import (
 )
 from loa.certificates.names import CERTIFIED, KINDS, TARGETS, kind
 from loa.results import Results, RunSummary, names, quantities
-from loa.results.summary import Measured
+from loa.results.algorithm_summary import Measured
 
 ROOT = Path(__file__).parent.parent
 

@@ -102,3 +102,35 @@ def test_what_is_wrong_with_next_is_said():
         loa.rollout(DESCENT, Shrinking(), problems, **SETTING)
     with pytest.raises(TypeError, match="Rosenbrock has no next problem: define `def next"):
         loa.rollout(DESCENT, loa.problems.Rosenbrock(), loa.problems.Rosenbrock().draw(KEY, 2), **SETTING)
+
+
+def test_problems_met_along_sequences_have_the_mean_of_rollouts(targets, warm):
+    setting = dict(criterion=SETTING["criterion"], horizon=100)
+    met = loa.along_sequences(Tracking(), loa.LBFGS(), length=6, **setting)
+    assert isinstance(met, Tracking)
+    assert met.has("next")
+    assert not met.has("prox")
+    times = loa.evaluate(DESCENT, met, met.draw(KEY, 400), key=KEY, **setting)["stopping_time"]
+    of_sequences = warm["stopping_time"].mean(axis=1)
+    error = np.hypot(times.std() / 400**0.5, of_sequences.std() / 30**0.5)
+    assert abs(times.mean() - of_sequences.mean()) < 4.5 * error  # missed by chance in 7 of a million cases
+    cold = loa.along_sequences(Tracking(), loa.LBFGS(), length=6, warm=False, **setting)
+    times = loa.evaluate(DESCENT, cold, cold.draw(KEY, 400), key=KEY, **setting)["stopping_time"]
+    assert times.mean() > of_sequences.mean() + 4.5 * error  # the control
+
+
+def test_what_is_met_along_sequences_is_asked_about_its_problem():
+    class Moving(loa.problems.Lasso):
+        def next(self, problem, x, key):
+            return problem._replace(target=0.9 * problem.target)
+
+    setting = dict(criterion=loa.prox_residual_below(1e-4), horizon=300)
+    inner = Moving(rows=4, columns=6)
+    met = loa.along_sequences(inner, loa.FISTA(restart=True), length=3, warm=lambda x: 0.9 * x, **setting)
+    problem, x = met.sample(KEY), jnp.ones(6)
+    for method in ("loss", "gradient"):
+        np.testing.assert_array_equal(getattr(met, method)(x, problem), getattr(inner, method)(x, problem.problem))
+    np.testing.assert_array_equal(met.prox(x, 0.1, problem), inner.prox(x, 0.1, problem.problem))
+    assert (loa.solve(loa.FISTA(), met, met.draw(KEY, 3), key=KEY, **setting).outcome == "solved").all()
+    with pytest.raises(ValueError, match="Rosenbrock has no sequences: define `def next"):
+        loa.along_sequences(loa.problems.Rosenbrock(), loa.LBFGS(), length=3, **setting)

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import loa
 from loa.experiments.experiment import Experiment, Presentation, Preset, Prior, Recipe, Task
-from loa.experiments.from_file import experiment_for, from_file
+from loa.experiments.from_file.problem_class import experiment_for, from_file
 from loa.learning import lambda_on, posterior_on, prior_on
 from loa.problems.role import Role
 from loa.results.run_results import Results

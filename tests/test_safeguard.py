@@ -8,6 +8,7 @@ import pytest
 
 import loa
 from loa.architectures.safeguarded import PATIENCE, Safeguarded
+from loa.learning import guard
 from loa.problems.oracle import Oracle
 from loa.trajectory.walk import Walk, trajectory_key
 
@@ -100,7 +101,7 @@ def test_a_proximal_residual_is_counted_every_fourth_step():
     state = guarded.init(oracle, LASSO.start(problem, KEY))
     for _ in range(9):
         state = guarded.step(oracle, state, KEY)
-    assert (int(oracle.calls.gradient), int(oracle.calls.prox)) == (9, 9 + 2)
+    assert (int(oracle.calls.gradient), int(oracle.calls.prox)) == (9, 9 + 3)
 
 
 @pytest.mark.parametrize("patience", [3, 10])
@@ -122,6 +123,37 @@ def test_progress_that_is_too_slow_does_not_count():
     steps, outcome, _ = steps_and_outcome(loa.safeguard(slow, fallback), QUADRATICS, problems, criterion, 400)
     assert (outcome == "solved").all()
     assert (steps <= expected + 2 * 3 * PATIENCE + 1).all()
+
+
+FITTED = dict(criterion=loa.gradient_norm_below(1e-6), horizon=400, key=KEY)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_with_deadlines_chosen_for_the_class_all_takes_a_tenth_longer_than_the_fallback(way):
+    fallback, samples = loa.GradientDescent(0.1), QUADRATICS.draw(jax.random.key(8), 30)
+    guarded = guard(Deranged(way), fallback, QUADRATICS, samples, **FITTED)
+    problems = QUADRATICS.draw(jax.random.key(0), 30)
+    expected, _, _ = steps_and_outcome(fallback, QUADRATICS, problems, FITTED["criterion"], 400)
+    steps, outcome, _ = steps_and_outcome(guarded, QUADRATICS, problems, FITTED["criterion"], 400)
+    assert (outcome == "solved").all()
+    assert (steps <= 1.1 * expected + 1).mean() >= 0.9
+    late = loa.safeguard(Deranged(way), fallback, patience=200, deadlines=())
+    late, _, _ = steps_and_outcome(late, QUADRATICS, problems, FITTED["criterion"], 400)
+    if way in ("stands still", "oscillates"):
+        assert (late > 1.1 * expected + 1).all()  # the control
+
+
+def test_a_guard_for_a_class_lets_a_good_algorithm_work():
+    learned, fallback, samples = loa.ConjugateGradient(), loa.GradientDescent(0.1), QUADRATICS.draw(KEY, 200)
+    guarded = guard(learned, fallback, QUADRATICS, samples, **FITTED)
+    assert guarded.patience < PATIENCE
+    assert list(guarded.deadlines) == sorted(guarded.deadlines)
+    problems = QUADRATICS.draw(jax.random.key(0), 200)
+    alone, with_guard = (
+        steps_and_outcome(each, QUADRATICS, problems, FITTED["criterion"])[0] for each in (learned, guarded)
+    )
+    assert (alone == with_guard).mean() > 0.95
+    assert guard(fallback, fallback, QUADRATICS, samples, **FITTED) is fallback
 
 
 def test_a_proximal_problem_and_mini_batches_are_rescued():
@@ -166,6 +198,8 @@ def test_bad_arguments_get_one_sentence():
         loa.safeguard(loa.LBFGS(), loa.stack([loa.SGD(0.1)]))
     with pytest.raises(ValueError, match="patience must be a whole number and at least 1"):
         loa.safeguard(loa.SGD(0.1), loa.LBFGS(), patience=0)
+    with pytest.raises(ValueError, match="deadlines must be ascending"):
+        loa.safeguard(loa.SGD(0.1), loa.LBFGS(), deadlines=(5, 3))
     images = loa.problems.ImageRestoration(size=(6, 5))
     guarded = loa.safeguard(loa.GradientDescent(0.1), loa.SemismoothNewton())
     with pytest.raises((TypeError, ValueError), match="works on vectors and cannot take over"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from loa import certificates as c
-from loa.certificates import rounding
+from loa.certificates.bounds import rounding
 from loa.certificates.goal import CAPPED
 
 RNG = np.random.default_rng(23)

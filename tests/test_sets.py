@@ -327,7 +327,7 @@ def test_a_box_that_is_empty_on_a_problem_is_named_and_also_before_a_run(tmp_pat
 
     with pytest.warns(UserWarning, match=r"\d+ problems diverged, first problem \d+: a Box needs lower ≤ upper"):
         performance = evaluated(Empty())
-    from loa.experiments.rehearsal import _check_problems
+    from loa.experiments.from_file.rehearsal import _check_problems
 
     assert (performance.outcome[:, 0] == "diverged").any()
     with pytest.raises(ValueError, match="a Box needs lower ≤ upper"):

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 import loa
 from loa.certificates import Certificate
 from loa.cli import app
-from loa.deployment.bench import Bench
-from loa.experiments.solver_file import is_solver_file
-from loa.experiments.solver_instances import Pool, pool_in
+from loa.deployment.any_solver.bench import Bench
+from loa.experiments.from_file.solver import is_solver_file
+from loa.experiments.from_file.solver_instances import Pool, pool_in
 from loa.parallel.config import executor_for, read_config
 from loa.problems.role import Role
 from loa.results.run_results import Results

@@ -12,7 +12,7 @@ import loa
 from loa.algorithms.semismooth_newton import SemismoothNewton
 from loa.architectures import DenseCurvature, LearnedQuasiNewton
 from loa.experiments.experiment import Lesson
-from loa.experiments.from_file import experiment_for
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.learning import average_curvature, first_step, imitate, langevin_support, train
 from loa.problems.vector_points import Form, VectorPoints, form_of_points
 

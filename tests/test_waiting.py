@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import loa
 from loa.cli import app
-from loa.problems import waiting
-from loa.problems.waiting import spoken, waiting_for
+from loa.messages import waiting
+from loa.messages.waiting import spoken, waiting_for
 
 
 @pytest.fixture

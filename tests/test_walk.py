@@ -11,9 +11,9 @@ import pytest
 from classes import Bowls, LeastSquares, Noisy
 
 import loa
-from loa.experiments import fitted_curves, restored_images
+from loa.experiments.paper import fitted_curves, restored_images
 from loa.learning import first_step
-from loa.problems.network_training import prediction
+from loa.problems.examples.network_training import prediction
 from loa.trajectory import kernels
 from loa.trajectory.walk import Walk, trajectory_key
 

@@ -8,8 +8,8 @@ from scipy import stats
 
 import loa
 from loa.certificates import Distribution, Mean, Probability, Quantile, Tail
-from loa.deployment.evidence import SHAPES, Evidence
-from loa.deployment.ranks import Ranks
+from loa.deployment.watching.evidence import SHAPES, Evidence
+from loa.deployment.watching.ranks import Ranks
 
 STREAMS, LENGTH = 400, 300
 
@@ -193,7 +193,7 @@ def test_the_page_is_one_file_that_escapes_names(tmp_path):
     loa.watch_page(watch, tmp_path / "watch.html")
     text = (tmp_path / "watch.html").read_text()
     assert "<steps>" not in text
-    assert "&lt;steps&gt; is no longer distributed" in text
+    assert "&lt;steps&gt; no longer looks" in text
     assert "http" not in text
     assert len(text) < 400_000  # long streams are thinned
     assert "holds" in text

@@ -3,7 +3,8 @@
 python -m benchmarks.faults                            # full size, hours
 python -m benchmarks.faults --small                    # a size that fits into minutes
 python -m benchmarks.faults --only "killed runs"       # one of the faults
-python -m benchmarks.faults --only "lapack: qr, 2"     # one loss on two devices
+python -m benchmarks.faults --only lapack              # those whose names begin with this
+python -m benchmarks.faults --resume                   # leave out what was tried before at this size
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def damage(wrong_values: int) -> Count:
 def faults(size: Size, generator: random.Random) -> dict[str, Callable[[], list[Count]]]:
     """All kinds of faults by name, one after the other."""
     linear = {
-        f"lapack: {of}, {devices}": lambda of=of, devices=devices: [lapack.side_by_side(size.lapack, [(of, devices)])]
+        lapack.name(of, devices): lambda of=of, devices=devices: [lapack.side_by_side(size.lapack, [(of, devices)])]
         for of, devices in lapack.ROWS
     }
     return {
@@ -80,16 +81,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--small", action="store_true", help="try each fault less often")
     parser.add_argument("--seed", type=int, default=0, help="of the random moments, bytes and bits")
-    parser.add_argument("--only", choices=faults(SMALL, random.Random(0)), help="the fault to try; all by default")
+    parser.add_argument("--only", default="", help="how the names of the faults to try begin; all by default")
+    parser.add_argument("--resume", action="store_true", help="leave out what was tried before at this size")
     options = parser.parse_args()
+    kind = "small" if options.small else "full"
+    done = {name for name, record in records.read().items() if options.resume and record["size"] == kind}
     jax.config.update("jax_enable_x64", True)
     size, any_lost = SMALL if options.small else FULL, False
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     for name, trial in faults(size, random.Random(options.seed)).items():
-        if options.only in (None, name):
+        if name.startswith(options.only) and name not in done:
             began, counts = time.monotonic(), trial()
             minutes = (time.monotonic() - began) / 60
-            kind = "small" if options.small else "full"
             records.note(name, counts, size=kind, seed=options.seed, minutes=round(minutes, 2), loa=commit)
             for count in counts:
                 print(f"{name}: {count.fault}: {count.survived} of {count.tried} survived", flush=True)

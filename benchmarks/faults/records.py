@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from loa.storage.files import write_whole
+
+from . import lapack
 from .counts import Count, table
 
 RECORDS = Path(__file__).parents[1] / "results" / "faults.json"
@@ -20,8 +25,13 @@ def read(path: Path = RECORDS) -> dict[str, dict[str, Any]]:
 
 def note(name: str, counts: list[Count], path: Path = RECORDS, **circumstances: Any) -> None:
     """Write down what came of a fault, in the place of what was known of it before."""
-    records = read(path) | {name: {"counts": [count._asdict() for count in counts], **circumstances}}
-    path.write_text(json.dumps(records, indent=1) + "\n")
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)  # several faults may be tried simultaneously
+        records = read(path) | {name: {"counts": [count._asdict() for count in counts], **circumstances}}
+        write_whole(path, lambda temporary: temporary.write_text(json.dumps(records, indent=1) + "\n"))
+    finally:
+        os.close(folder)
 
 
 def counts_of(record: Mapping[str, Any]) -> list[Count]:
@@ -77,7 +87,7 @@ def _circumstances(records: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _linear_algebra(rows: Mapping[str, list[Count]], losses: tuple[str, ...]) -> str:
     def cell(of: str, devices: int) -> str:
-        counts = rows.get(f"lapack: {of}, {devices}")
+        counts = rows.get(lapack.name(of, devices))
         return f"{together(counts).survived} of {together(counts).tried}" if counts else "not tried"
 
     lines = ["| loss | survived repetitions, one device | two devices |", "|---|--:|--:|"]

@@ -3,6 +3,8 @@
 The public names are listed in `__init__.pyi`; each is imported when it is first used. The rooms of the house, in the
 order in which they build on each other (a room imports from itself and from those above it, and a test checks that):
 
+    messages        what is said to users: refusals of wrong arguments, warnings, what a computation waits for
+    machine         faults of JAX and LAPACK that loa avoids, and the memory of programs
     problems        P, ℓ, C: problem classes, counted oracles, criteria and gaps
     algorithms      classical methods A, one per file
     architectures   methods with something to learn: the paper's five networks, learned curvature
@@ -12,7 +14,7 @@ order in which they build on each other (a room imports from itself and from tho
     statistics      measures Φ of a distribution, timing
     certificates    bounds, goals, plans, budgets, draws, certificates and their verification
     learning        imitation, training, tuning, prior and posterior
-    deployment      algorithms at work in SciPy, PyTorch and optax
+    deployment      algorithms at work: solve, watch, export; SciPy, PyTorch and optax; solvers that are not JAX
     results         what a run or a comparison found, in typed numbers
     presentation    figures and report: they draw what is in the results
     experiments     the paper's five, the running example, a user's own file

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key, Scalar
 
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.oracle import Oracle
 from .weights import as_distribution
 

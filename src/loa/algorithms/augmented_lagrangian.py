@@ -8,11 +8,11 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
-from ..problems.arguments import check_type, parameter
-from ..problems.nonlinear_programs import Augmented
+from ..messages.arguments import check_type, parameter
 from ..problems.oracle import Oracle
 from ..problems.problem_class import whole_number
-from ..problems.programs import largest
+from ..problems.programs.nonlinear_programs import Augmented
+from ..problems.programs.quadratic_programs import largest
 from .algorithm import Algorithm
 from .lbfgs import LBFGS
 

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 from .line_search import dot, inverse

@@ -6,7 +6,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 from .nesterov import Extrapolated, following

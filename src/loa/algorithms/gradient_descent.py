@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, Key
 
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 

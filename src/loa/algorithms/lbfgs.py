@@ -8,7 +8,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Scalar
 
-from ..problems.arguments import is_number, shown
+from ..messages.arguments import is_number, shown
 from ..problems.oracle import Oracle
 from ..problems.problem_class import whole_number
 from .algorithm import Algorithm

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve
 from jaxtyping import Array, Float, Key, Scalar
 
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
 from .admm import positive_mean
 from .algorithm import Algorithm

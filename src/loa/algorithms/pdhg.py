@@ -8,9 +8,9 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
-from ..problems.arguments import parameter
-from ..problems.cones import onto_bounds
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
+from ..problems.programs.cones import onto_bounds
 from .algorithm import Algorithm
 
 

@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
-from ..problems.arguments import parameter
-from ..problems.cones import Cones, alike, onto_bounds
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
-from ..problems.programs import PrimalDual, Program, largest
+from ..problems.programs.cones import Cones, alike, onto_bounds
+from ..problems.programs.quadratic_programs import PrimalDual, Program, largest
 from .algorithm import Algorithm
 from .warm_start import WarmStart
 

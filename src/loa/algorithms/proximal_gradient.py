@@ -5,7 +5,7 @@ from __future__ import annotations
 import equinox as eqx
 from jaxtyping import Array, Float, Key
 
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm
 from .step_size import step_size_for

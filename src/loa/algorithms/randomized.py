@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key, Scalar
 
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm, Stack, initial_state
 from .weights import as_distribution

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, Scalar
 
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 from .algorithm import Algorithm

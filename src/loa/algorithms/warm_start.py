@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..problems.cones import Cones, onto_bounds
-from ..problems.programs import PrimalDual, Program
+from ..problems.programs.cones import Cones, onto_bounds
+from ..problems.programs.quadratic_programs import PrimalDual, Program
 
 
 class WarmStart(eqx.Module):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from ..problems.arguments import array_of_numbers
+from ..messages.arguments import array_of_numbers
 
 
 def as_distribution(weights: Any, size: int | None = None, name: str = "weights") -> Float[np.ndarray, " candidate"]:

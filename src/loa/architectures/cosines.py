@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float32
 
-from ..problems.image_operators import Image
+from ..problems.examples.image_operators import Image
 from .curvature import Curvature
 
 Coefficients = Float32[Array, "height width"]

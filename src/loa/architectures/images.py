@@ -11,7 +11,7 @@ from jaxtyping import Array, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.line_search import dot
-from ..problems.image_operators import Image
+from ..problems.examples.image_operators import Image
 from ..problems.oracle import Oracle
 from .coordinate_network import CoordinateNetwork
 from .features import split, weighted

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.arguments import parameter
+from ..messages.arguments import parameter
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
 

@@ -7,15 +7,16 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm, Aside, Stack, initial_state, stack
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.gaps import norm, prox_residual
 from ..problems.oracle import Calls, Oracle
-from ..problems.problem_class import ProblemClass, whole_number
+from ..problems.problem_class import whole_number
 from ..problems.remembered import Remembered, loss_and_gradient
-from ..problems.wrapped import Wrapped
+from .overheard import Ear, Overheard
 
 PATIENCE = 25
 """Steps without a milestone after which the fallback takes over, unless the learned algorithm has worked for long."""
@@ -24,7 +25,7 @@ SHRINKS = 0.99
 """A milestone is a residual, or a loss, that is at most this multiple of the smallest one so far."""
 
 HALVINGS = 3
-"""How often residual or loss must have been halved in the beginning, each time within twice the patience."""
+"""How often residual or loss must have been halved by default, each time within twice the patience."""
 
 EXPLODES = 1e6
 """A loss that is larger than the first one by this multiple of it, with a larger gradient, is not waited for."""
@@ -56,6 +57,16 @@ class Guard(NamedTuple):
     trusted: Bool[Array, ""]
 
 
+def shrunk(best: Mark, first_residual: Scalar, first_value: Scalar) -> Scalar:
+    """Residual or loss at the milestones as a share of what it was at the start, whichever is smaller.
+
+    A loss that was or has become negative says nothing here.
+    """
+    flatter, lower = best.residual / first_residual, jnp.where(best.value >= 0, best.value / first_value, jnp.inf)
+    smallest = jnp.minimum(jnp.nan_to_num(flatter, nan=jnp.inf), jnp.nan_to_num(lower, nan=jnp.inf))
+    return jnp.where(smallest < 0, jnp.inf, smallest)
+
+
 class GuardedState(NamedTuple):
     """The state of the learned algorithm; and beside it the iterate, the guard, and the state of the fallback."""
 
@@ -85,8 +96,8 @@ class Safeguarded(Algorithm):
     control, and its iterates are exactly what they would be without a guard, as long as
 
     1. the last milestone is at most max(`patience`, t/4) steps ago,
-    2. r or ℓ, at the milestones so far, was at least halved within 2 `patience` steps, and three times within three
-       times as many (not with mini-batches), and
+    2. r or ℓ, at the milestones so far, is at most 2⁻ᵏ of what it was at the start, for each k whose deadline has
+       passed (not with mini-batches), and
     3. iterate, loss and gradient are finite (a loss with a non-smooth part may be +∞), and loss and gradient are not
        both larger than at the start, the loss by a million times its size there.
 
@@ -99,6 +110,12 @@ class Safeguarded(Algorithm):
     milestone: by 1., each time t ≥ 4 `patience` is followed by one before 4t/3 + 1. Each of them multiplies r* or ℓ* by
     at most 0.99, so that one of the two tends to 0: the milestones become stationary, or optimal.
 
+    **How many steps are lost.** Let D_k be the k-th deadline, and suppose that the fallback takes over when k halvings
+    have been reached. By 2., that is at most one step after D_{k+1}. So if the fallback, on its own, needs T steps, k
+    halvings of them in T_k, and if from a milestone with k halvings it needs no more than the T − T_k that it needs
+    from its own, then all takes at most T + (D_{k+1} − T_k) + 1 steps. `loa.learning.guard` chooses deadlines that are
+    little later than T_k on sample problems.
+
     **What it costs.** Losses and gradients at the iterate are those that the run looks at anyway, and the learned
     algorithm is charged for what it asks. Further calls are counted: a proximal mapping every 4 steps where there is a
     non-smooth part; a gradient every 4 steps if the learned algorithm asks for none at its iterate; with mini-batches,
@@ -110,14 +127,21 @@ class Safeguarded(Algorithm):
         learned: the algorithm that is in control first.
         fallback: a classical algorithm, whose convergence can be relied on.
         patience: steps without a milestone that are always tolerated, at least 1.
+        deadlines: the numbers of steps, ascending, by which r or ℓ must have been halved once, twice, and so on; by
+            default 2, 4 and 6 times the patience.
     """
 
     learned: Algorithm
     fallback: Algorithm
     patience: int = eqx.field(static=True, default=PATIENCE)
+    deadlines: tuple[int, ...] | None = eqx.field(static=True, default=None)
 
     def __check_init__(self):
         whole_number("patience", self.patience)
+        for each in self.deadlines or ():
+            whole_number("a deadline", each)
+        if sorted(self.deadlines or ()) != list(self.deadlines or ()):
+            raise ValueError(f"deadlines must be ascending, got {self.deadlines}.")
 
     @property
     def on_vectors(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -153,6 +177,11 @@ class Safeguarded(Algorithm):
     def recovers(self, state: GuardedState) -> Bool[Array, ""]:
         return state.guard.trusted
 
+    @property
+    def _deadlines(self) -> np.ndarray:
+        usual = tuple(2 * self.patience * number for number in range(1, HALVINGS + 1))
+        return np.asarray(usual if self.deadlines is None else self.deadlines, np.int32)
+
     def _learned_step(
         self, oracle: Oracle, state: GuardedState, value: Scalar, gradient: Any, key: Key[Array, ""]
     ) -> tuple[Any, Ear]:
@@ -178,10 +207,7 @@ class Safeguarded(Algorithm):
         first_slope = jnp.where(first, slope, guard.first_slope)
         residual, seen = self._residual(oracle, state, gradient, slope, heard)
         prox = oracle.problem_class.has("prox")
-        compared = jnp.isfinite(guard.best.residual) | jnp.isposinf(
-            value
-        )  # if not, this is the first look at a residual
-        level = (value <= first_value) | (prox & compared)
+        level = (value <= first_value) | prox
         flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & level
         least = guard.best.value
         lower = seen & (value < jnp.where(jnp.isinf(least), least, least - (1 - SHRINKS) * jnp.abs(least)))
@@ -196,8 +222,8 @@ class Safeguarded(Algorithm):
         progress = waited <= jnp.maximum(patience, guard.time // 4)
         first_residual = jnp.where(jnp.isinf(guard.first_residual), best.residual, guard.first_residual)
         if gradient is not None:
-            wanted = 0.5 ** jnp.minimum(guard.time // (2 * patience), HALVINGS)
-            progress &= (best.residual <= wanted * first_residual) | (best.value <= wanted * first_value)
+            wanted = 0.5 ** jnp.sum(guard.time >= self._deadlines)
+            progress &= shrunk(best, first_residual, first_value) <= wanted
         small = value <= first_value + EXPLODES * jnp.abs(first_value)
         small |= (prox & jnp.isposinf(value)) | (slope < first_slope)
         sound = jnp.isfinite(slope) & ~jnp.isnan(value) & (prox | jnp.isfinite(value)) & small
@@ -216,7 +242,6 @@ class Safeguarded(Algorithm):
             return none, seen | due
         if not prox and heard.gradient:
             return slope, seen
-        due &= state.guard.time > 0  # the start is a milestone without a look
         asked = Remembered(oracle.problem_class, state.x, oracle.problem, slope, gradient)
         oracle.calls = calls._replace(
             prox=calls.prox + (due & prox), gradient=calls.gradient + (due & (not heard.gradient))
@@ -249,51 +274,34 @@ class Safeguarded(Algorithm):
         return x, fallback
 
 
-class Ear:
-    """Remembers whether the learned algorithm asked for loss and gradient at its iterate."""
+def in_words(algorithm: Algorithm) -> str:
+    """The class of an algorithm; of a guarded one, that of what is guarded, and of its fallback.
 
-    def __init__(self, value: bool = False, gradient: bool = False):
-        self.value, self.gradient = value, gradient
-
-
-class Overheard(Wrapped):
-    """The class that it was made from; loss and gradient at one point are known, and it is noted if they are asked."""
-
-    _problem_class: ProblemClass
-    _x: Any
-    _problem: Any
-    _loss: Scalar
-    _gradient: Any
-    _ear: Ear
-
-    def loss(self, x: Any, problem: Any) -> Scalar:
-        if not self._is_here(x, problem):
-            return self._problem_class.loss(x, problem)
-        self._ear.value = True
-        return self._loss
-
-    def gradient(self, x: Any, problem: Any) -> Any:
-        if self._gradient is None or not self._is_here(x, problem):
-            return self._problem_class.gradient(x, problem)
-        self._ear.gradient = True
-        return self._gradient
-
-    def value_and_gradient(self, x: Any, problem: Any) -> tuple[Scalar, Any]:
-        if self._gradient is None or not self._is_here(x, problem):
-            return self._problem_class.value_and_gradient(x, problem)
-        return self.loss(x, problem), self.gradient(x, problem)
-
-    def _is_here(self, x: Any, problem: Any) -> bool:
-        return x is self._x and problem is self._problem
+    >>> import loa
+    >>> in_words(safeguard(loa.Newton(), loa.LBFGS()))
+    'Newton, guarded by LBFGS'
+    """
+    if isinstance(algorithm, Safeguarded):
+        return f"{family_of(algorithm)}, guarded by {type(algorithm.fallback).__name__}"
+    return type(algorithm).__name__
 
 
-def safeguard(learned: Any, fallback: Any, *, patience: int = PATIENCE) -> Any:
+def family_of(algorithm: Algorithm) -> str:
+    """The class of an algorithm, or of what is guarded in it."""
+    return type(algorithm.learned if isinstance(algorithm, Safeguarded) else algorithm).__name__
+
+
+def safeguard(
+    learned: Any, fallback: Any, *, patience: int = PATIENCE, deadlines: tuple[int, ...] | None = None
+) -> Any:
     """Guard a learned algorithm by a classical one, which takes over when the learned one stops making progress.
 
     Arguments:
         learned: an algorithm, or a stack of them, each of which is then guarded in the same way.
         fallback: the classical algorithm.
         patience: steps without progress that are always tolerated, at least 1.
+        deadlines: numbers of steps by which residual or loss must have been halved once, twice, and so on. To choose
+            them and the patience for a class, use `loa.learning.guard`.
 
     Returns:
         A `loa.architectures.Safeguarded` algorithm, where the rule and its proof are stated; a stack for a stack; the
@@ -311,11 +319,11 @@ def safeguard(learned: Any, fallback: Any, *, patience: int = PATIENCE) -> Any:
     check_type("learned", learned, Algorithm | Stack, "a loa.Algorithm or a stack of them")
     check_type("fallback", fallback, Algorithm, "one loa.Algorithm")
     if isinstance(learned, Stack):
-        each = (safeguard(learned[index], fallback, patience=patience) for index in range(len(learned)))
-        return stack(each, learned.weights)
+        setting: Any = dict(patience=patience, deadlines=deadlines)
+        return stack((safeguard(learned[k], fallback, **setting) for k in range(len(learned))), learned.weights)
     if bool(eqx.tree_equal(learned, fallback)):
         return learned
-    return Safeguarded(learned, fallback, patience)
+    return Safeguarded(learned, fallback, patience, deadlines)
 
 
 def _look(oracle: Oracle, x: Any) -> tuple[Scalar, Any]:

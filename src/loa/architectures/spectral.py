@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, Key
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.lbfgs import Memory
 from ..algorithms.line_search import Found, dot
-from ..problems.image_operators import Image
+from ..problems.examples.image_operators import Image
 from ..problems.oracle import Oracle
 from .cosines import Cosines
 

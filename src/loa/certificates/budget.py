@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..problems.arguments import check_type, positive_number
+from ..messages.arguments import check_type, positive_number
+from .bounds.inputs import failure_probability
+from .bounds.rounding import percent_down, percent_exact
 from .certificate import Certificate
-from .inputs import failure_probability
-from .rounding import percent_down, percent_exact
 
 
 class OverspentError(ValueError):

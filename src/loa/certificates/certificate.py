@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..problems.arguments import any_number, as_path, check_type
+from ..messages.arguments import any_number, as_path, check_type
 from ..storage.files import write_whole
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from .recomputed import check

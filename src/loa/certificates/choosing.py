@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..problems.arguments import array_of_numbers, positive_number
+from ..messages.arguments import array_of_numbers, positive_number
 from ..problems.problem_class import whole_number
+from .bounds.inputs import failure_probability, fingerprint, per_candidate, warn_of_truncation
+from .bounds.progressive import progress, progressive_bound
 from .certificate import Certificate
 from .goal import CAPPED, COMPLETE, INDEPENDENT, WITHIN_CAP
-from .inputs import failure_probability, fingerprint, per_candidate, warn_of_truncation
 from .known_samples import remembered
 from .names import UNNAMED
-from .progressive import progress, progressive_bound
 
 FIRST = 10
 """One in this many problems only chooses, by default."""

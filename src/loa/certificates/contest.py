@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .inputs import Array, check_fraction
-from .paired import difference_bound, pairs
-from .rounding import number_down, percent_down
+from .bounds.inputs import Array, check_fraction
+from .bounds.paired import difference_bound, pairs
+from .bounds.rounding import number_down, percent_down
 
 STAKES = np.concatenate([np.geomspace(1e-4, 0.5, 24), 1 - np.geomspace(0.4, 1e-3, 12)])
 """Values of λ at which the growth of the gambler's wealth is tried."""

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..problems.arguments import array_of_numbers, check_type
+from ..messages.arguments import array_of_numbers, check_type
 from ..trajectory.evaluation import Performance
+from .bounds.inputs import failure_probability, warn_of_truncation
+from .bounds.rounding import number_exact
 from .certificate import Certificate
 from .goal import BEFOREHAND, HELD_OUT, INDEPENDENT, OTHER_PROBLEMS, Goal, of_sequences
 from .goals import Mean
-from .inputs import failure_probability, warn_of_truncation
 from .misuse import check_sample
 from .names import SEQUENCE, UNNAMED
-from .rounding import number_exact
 
 
 def certify(

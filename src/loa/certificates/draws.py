@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..problems.arguments import check_type, shown
+from ..messages.arguments import check_type, shown
 from ..problems.problem_class import count_problems
 from ..problems.role import Role
 

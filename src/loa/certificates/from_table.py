@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..problems.log_files import TABLES, table_in
-from ..problems.warning import warn
+from ..messages.warning import warn
+from ..problems.logs.log_files import TABLES, table_in
 from ..trajectory.units import unit_of
+from .bounds.inputs import failure_probability, warn_of_truncation
 from .certificate import Certificate
 from .goals import Mean, Quantile
-from .inputs import failure_probability, warn_of_truncation
 
 LABELS = ("instance", "problem", "file", "name", "id", "case", "solver", "algorithm", "method", "status", "outcome")
 """Columns of these names do not hold measurements, even if their cells are numbers."""
@@ -60,19 +61,24 @@ def certify_table(
             "a mean needs the largest possible value: declare a cap, such as the time limit of each run; or ask for a "
             "quantile, which needs none."
         )
-    values = numbers_in(Path(path), column)
+    runs = numbers_in(Path(path), column)
     if problem is None:
         _warn_of_labels(Path(path), column)
+        problems = np.arange(len(runs))
     else:
-        values = _per_problem(values, _column(Path(path), problem), quantile is not None)
+        problems = _numbered(_column(Path(path), problem), quantile is not None)
     unit = unit or unit_of(column)
     goals: list[Any] = [] if cap is None else [Mean(column, cap, unit)]
     if quantile is not None:
         goals.append(Quantile(column, quantile, cap=cap))
     each = 1 - failure_probability(confidence) / len(goals)
+    values = _averages(runs, problems)
     found = tuple(goal.certify(values, each) for goal in goals)
-    warn_of_truncation(values, cap)
-    return found
+    warn_of_truncation(runs, cap)
+    if cap is None:
+        return found
+    at_cap = float(_averages(runs >= cap, problems).mean())
+    return tuple(dataclasses.replace(certificate, at_cap=at_cap) for certificate in found)
 
 
 def numbers_in(path: Path, column: str) -> np.ndarray:
@@ -92,18 +98,20 @@ def _column(path: Path, column: str) -> list[Any]:
     return table[column]
 
 
-def _per_problem(values: np.ndarray, names: list[Any], ranked: bool) -> np.ndarray:
-    """The average over the rows of each problem, in the order in which the problems come."""
+def _numbered(names: list[Any], ranked: bool) -> np.ndarray:
+    """The number of the problem that each row belongs to, in the order in which the problems come."""
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    if len(known) == len(values):
-        return values
-    if ranked:
+    if ranked and len(known) < len(names):
         raise ValueError(
             "a quantile needs one row per problem, because several runs on a problem are not independent: keep one of "
             "them, chosen without looking."
         )
-    numbers = [known[name] for name in names]
-    return np.bincount(numbers, weights=values) / np.bincount(numbers)
+    return np.array([known[name] for name in names])
+
+
+def _averages(values: np.ndarray, problems: np.ndarray) -> np.ndarray:
+    """The average over the rows of each problem."""
+    return np.bincount(problems, weights=values) / np.bincount(problems)
 
 
 def _warn_of_labels(path: Path, column: str) -> None:

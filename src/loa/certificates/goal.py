@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..problems.arguments import check_type, is_number, shown
+from ..messages.arguments import check_type, is_number, shown
 from ..trajectory.units import TIMED
+from .bounds.inputs import Array, failure_probability, fingerprint
 from .certificate import Certificate
-from .inputs import Array, failure_probability, fingerprint
 from .known_samples import remembered
 from .misuse import check_sample
 from .sentences import EXCHANGEABLE

@@ -15,22 +15,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..problems.arguments import any_number, array_of_numbers, positive_number
+from ..messages.arguments import any_number, array_of_numbers, positive_number
 from ..statistics.quantiles import beyond_quantile, quantile
-from .anytime_ranks import anytime_points, anytime_quantile_bound
-from .betting import betting_bound
-from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
-from .cvar import beyond_threshold, cvar_bound
-from .distribution import certified_points, median_of
+from .bounds.anytime_ranks import anytime_points, anytime_quantile_bound
+from .bounds.betting import betting_bound
+from .bounds.binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
+from .bounds.cvar import beyond_threshold, cvar_bound
+from .bounds.distribution import certified_points, median_of
+from .bounds.inputs import Array, check_fraction, one_per_problem, per_problem, up_to
+from .bounds.rounding import complement, number_exact, round_up
 from .goal import Found, Goal
-from .inputs import (
-    Array,
-    check_fraction,
-    one_per_problem,
-    per_problem,
-    up_to,
-)
-from .rounding import complement, number_exact, round_up
 
 
 @dataclasses.dataclass(frozen=True)

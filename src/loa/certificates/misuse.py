@@ -5,16 +5,17 @@ What cannot be seen is an assumption of the certificate, in words.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from ..problems.arguments import array_of_numbers
-from ..problems.warning import warn
-from .inputs import Array
-from .product import LARGEST_LOG_ODDS, choose_lambda
-from .rounding import number_exact
+from ..messages.arguments import array_of_numbers
+from ..messages.warning import warn
+from .bounds.inputs import Array
+from .bounds.product import LARGEST_LOG_ODDS, choose_lambda
+from .bounds.rounding import number_exact
 
 BY_CHANCE = 1e-9
 FEWEST = 20
@@ -42,6 +43,7 @@ wrapped around; compute them in a larger type.
         return
     if values.ndim == 1:
         _check_flattened(values)
+        _check_copied(values)
     if cap is not None:
         _warn_of_cap(values.ravel(), cap)
 
@@ -96,6 +98,21 @@ def _check_flattened(values: Array) -> None:
         raise ValueError(
             f"every value comes {repeated} times in a row: replicates of a problem are not independent; give them as "
             f"(problem, replicate), values.reshape(-1, {repeated})."
+        )
+
+
+def _check_copied(values: Array) -> None:
+    """Refuse a sample that holds every value several times, in any order, as copies of a table in one another do.
+
+    Where no value is more probable than any other, each comes a multiple of k times with a probability of at most one
+    half.
+    """
+    counts = np.unique(values, return_counts=True)[1]
+    copies = int(np.gcd.reduce(counts))
+    if copies > 1 and len(counts) * math.log(2) > -math.log(BY_CHANCE):
+        raise ValueError(
+            f"every value comes {copies} times, or a multiple of that: each problem counts once; if these are several "
+            "runs on each problem, give them as (problem, replicate)."
         )
 
 

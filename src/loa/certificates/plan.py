@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.weights import as_distribution
-from ..problems.arguments import check_type, shown
+from ..messages.arguments import check_type, shown
 from ..problems.problem_class import whole_number
+from .bounds.inputs import failure_probability
 from .budget import Budget
 from .certificate import Certificate
 from .draws import ROLES, Draw, check_disjoint
 from .goal import Goal, of_stream, with_compared_draws
-from .inputs import failure_probability
 from .posterior import PosteriorGoal, held_out_is_better
 from .reference import references_of
 

@@ -11,16 +11,16 @@ import numpy as np
 from scipy import special
 
 from ..algorithms.weights import as_distribution
-from ..problems.arguments import array_of_numbers, positive_number
+from ..messages.arguments import array_of_numbers, positive_number
+from .bounds.inputs import Array, check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
+from .bounds.lambda_grid import best_on_grid
+from .bounds.product import kl_divergence, product_bound, product_bound_on_grid
 from .certificate import Certificate
 from .goal import ALL_MASS, CAPPED, COMPLETE, FINITE_KL, INDEPENDENT, INDICATORS, PRIOR_FIRST, WITHIN_CAP
 from .goals import Mean
-from .inputs import Array, check_fraction, failure_probability, fingerprint, one_per_candidate, per_candidate
 from .known_samples import remembered
-from .lambda_grid import best_on_grid
 from .misuse import check_lambda, check_prior
 from .names import UNNAMED
-from .product import kl_divergence, product_bound, product_bound_on_grid
 
 Lambda = float | tuple[float, ...]
 """One λ, fixed beforehand, or a grid of them that is paid for."""

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..problems.arguments import any_number, positive_number
-from .inputs import Array, check_fraction, check_positive
+from ..messages.arguments import any_number, positive_number
+from .bounds.inputs import Array, check_fraction, check_positive
+from .bounds.posterior_tails import posterior_cvar, posterior_quantile, posterior_tail, quantile_lambda
 from .posterior import BEFOREHAND, PosteriorFound, PosteriorGoal
-from .posterior_tails import posterior_cvar, posterior_quantile, posterior_tail, quantile_lambda
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..problems.arguments import array_of_numbers
-from .anytime import anytime_bounds
-from .anytime_ranks import anytime_points, anytime_quantile_bound
-from .betting import betting_bound
-from .binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
-from .cvar import beyond_threshold, cvar_bound
-from .distribution import certified_points, median_of
-from .inputs import Array, failure_probability, fingerprint, one_per_problem, per_candidate, per_problem, up_to
-from .moments import capped_bounds, moment_bound
-from .pac_bayes_kl import kl_bound
-from .paper import catoni_bound, paper_bound, sharp_bound
-from .posterior_tails import posterior_cvar, posterior_quantile, posterior_tail
-from .product import product_bound
-from .progressive import progressive_bound
-from .rounding import complement, round_up
+from ..messages.arguments import array_of_numbers
+from .bounds.anytime import anytime_bounds
+from .bounds.anytime_ranks import anytime_points, anytime_quantile_bound
+from .bounds.betting import betting_bound
+from .bounds.binomial import clopper_pearson_lower, clopper_pearson_upper, quantile_bound, tail_bound
+from .bounds.cvar import beyond_threshold, cvar_bound
+from .bounds.distribution import certified_points, median_of
+from .bounds.inputs import Array, failure_probability, fingerprint, one_per_problem, per_candidate, per_problem, up_to
+from .bounds.moments import capped_bounds, moment_bound
+from .bounds.pac_bayes_kl import kl_bound
+from .bounds.paper import catoni_bound, paper_bound, sharp_bound
+from .bounds.posterior_tails import posterior_cvar, posterior_quantile, posterior_tail
+from .bounds.product import product_bound
+from .bounds.progressive import progressive_bound
+from .bounds.rounding import complement, round_up
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -53,6 +53,8 @@ def check(certificate: Certificate, values: Any, prior_values: Any = None) -> No
             "these are not the values that the certificate was made from: give all of them, in the order in which the "
             "problems were drawn."
         )
+    if certificate.kind != "progressive" and certificate.n != len(values):
+        raise ValueError(f"the certificate speaks of {certificate.n} problems, but there are {len(values)} values.")
     delta = failure_probability(certificate.confidence)
     if certificate.target == "posterior":
         bound = _posterior_bound(certificate, values, delta)

@@ -14,17 +14,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..problems.arguments import positive_number
+from ..messages.arguments import positive_number
+from .bounds.inputs import Array, check_positive, failure_probability, one_per_candidate, per_candidate
+from .bounds.lambda_grid import geometric_grid
+from .bounds.pac_bayes_kl import kl_bound
+from .bounds.paper import catoni_bound, paper_bound, paper_lambda, sharp_bound
+from .bounds.paper_posterior import paper_posterior
+from .bounds.product import kl_divergence
+from .bounds.rounding import complement
 from .certificate import Certificate
-from .inputs import Array, check_positive, failure_probability, one_per_candidate, per_candidate
-from .lambda_grid import geometric_grid
 from .names import UNNAMED
-from .pac_bayes_kl import kl_bound
-from .paper import catoni_bound, paper_bound, paper_lambda, sharp_bound
-from .paper_posterior import paper_posterior
 from .posterior import BEFOREHAND, Lambda, PosteriorFound, PosteriorGoal, PosteriorMean, best_lambda
-from .product import kl_divergence
-from .rounding import complement
 
 GRID_SIZE = 8
 LARGEST_RATIO = 5.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..algorithms.weights import as_distribution
-from ..problems.arguments import shown
+from ..messages.arguments import shown
 from .names import CERTIFIED, TARGETS
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..trajectory.units import unit_of
+from .bounds.rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
 from .names import SEQUENCE, UNNAMED
-from .rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
 
 if TYPE_CHECKING:
     from .certificate import Certificate

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..problems.arguments import any_number, array_of_numbers, check_type, shown
+from ..messages.arguments import any_number, array_of_numbers, check_type, shown
 from ..problems.problem_class import whole_number
-from .anytime import DEFAULT_GRID, log_products, mean_from_products
+from .bounds.anytime import DEFAULT_GRID, log_products, mean_from_products
+from .bounds.inputs import check_positive, failure_probability
 from .certificate import Certificate
 from .draws import BY_CHANCE, Draw, OverlapError, check_disjoint, log_probability
 from .goal import ANY_TIME, HELD_OUT, INDEPENDENT, Found, Goal, with_compared_draws
-from .inputs import check_positive, failure_probability
 from .misuse import check_sample
 
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..problems.arguments import array_of_numbers
+from ..messages.arguments import array_of_numbers
 from ..statistics.quantiles import beyond_quantile, quantile
-from .betting import betting_bound, lower_betting_bound
-from .binomial import clopper_pearson_lower, clopper_pearson_upper
-from .cvar import lower_cvar_bound
-from .distribution import tight_band
-from .inputs import Array, check_fraction, fingerprint, one_per_problem
+from .bounds.betting import betting_bound, lower_betting_bound
+from .bounds.binomial import clopper_pearson_lower, clopper_pearson_upper
+from .bounds.cvar import lower_cvar_bound
+from .bounds.distribution import tight_band
+from .bounds.inputs import Array, check_fraction, fingerprint, one_per_problem
+from .bounds.rounding import number_down, number_up, percent_exact
 from .known_samples import recognized
-from .rounding import number_down, number_up, percent_exact
 
 if TYPE_CHECKING:
     from .certificate import Certificate

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..problems.arguments import positive_number
-from .betting import lower_betting_bound
+from ..messages.arguments import positive_number
+from .bounds.betting import lower_betting_bound
+from .bounds.inputs import Array
+from .bounds.moments import capped_bounds, check_moment, moment_bound, not_negative, truncation_level
+from .bounds.rounding import number_exact
 from .goal import COMPLETE, ONE_EACH, Found, Goal
-from .inputs import Array
-from .moments import capped_bounds, check_moment, moment_bound, not_negative, truncation_level
-from .rounding import number_exact
 
 BEYOND_IS_SEEN = "a run that was stopped early was stopped at the cap or beyond"
 CONTRADICTION = 1e-3

@@ -27,11 +27,11 @@ def experiment_named(name: str, images: Path | None = None) -> Experiment:
         fail(f"--images is for the experiment images; the problems of {name} are not made from photographs.")
     own = own_file(name)
     if own is not None:
-        from ..experiments.from_file import from_file
+        from ..experiments.from_file.problem_class import from_file
 
         return from_file(own)
     setting = experiments.get(name)
-    from ..experiments.images import with_photographs
+    from ..experiments.paper.images import with_photographs
 
     return setting if images is None else with_photographs(setting, images)
 
@@ -59,6 +59,6 @@ def set_devices(experiment: str) -> None:
 
 def need_results() -> None:
     """Say before anything else which extra is missing, for commands that write or read the results of runs."""
-    from ..problems.extras import require
+    from ..messages.extras import require
 
     require("matplotlib", "plotly", "xarray", "PIL")

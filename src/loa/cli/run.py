@@ -60,8 +60,8 @@ def run(
     sentence = f"interrupted; `{typed_command()} --resume` continues from here."
     with one_sentence(traceback, sentence), executor_for(jobs, parallel_config) as executor:
         need_results()
-        from ..experiments.errors_in_files import blamed_on
-        from ..experiments.solver_file import is_solver_file
+        from ..experiments.from_file.errors import blamed_on
+        from ..experiments.from_file.solver import is_solver_file
         from ..run import Order, Way, run_solver_file
 
         way = Way.of(batch, collect, resume=resume, overwrite=overwrite, executor=executor)

@@ -26,7 +26,7 @@ def one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> 
         traceback: whether the error is shown with its traceback instead.
         interrupted: what is said after Ctrl-C.
     """
-    from ..problems.waiting import spoken
+    from ..messages.waiting import spoken
 
     try:
         with spoken():
@@ -38,7 +38,7 @@ def one_sentence(traceback: bool = False, interrupted: str = "interrupted.") -> 
     except Exception as error:
         if traceback:
             raise
-        from ..experiments.errors_in_files import sentence
+        from ..experiments.from_file.errors import sentence
 
         fail(sentence(error))
 

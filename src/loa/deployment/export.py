@@ -27,11 +27,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..certificates.certificate import Certificate
-from ..problems.arguments import as_path
+from ..messages.arguments import as_path
 from ..problems.oracle import Calls
 from ..storage.files import write_whole
 from ..storage.provenance import versions
-from .column_names import names_of_leaves
+from .files.column_names import names_of_leaves
 from .inputs import Shapes
 from .program import Program
 from .solution import OUTCOMES, Solution
@@ -65,9 +65,8 @@ def write_exported(
         "calls": list(Calls._fields),
         "certificates": [each.to_dict() for each in certificates],
         "versions": versions(),
-        "fingerprint": hashlib.sha256(whole).hexdigest(),
     }
-    line = json.dumps(header, allow_nan=False).encode() + b"\n"
+    line = json.dumps(header | {"fingerprint": _fingerprint(header, whole)}, allow_nan=False).encode() + b"\n"
     write_whole(as_path("path", path), lambda temporary: temporary.write_bytes(line + whole))
 
 
@@ -109,8 +108,8 @@ class ExportedSolver:
 def load_exported(path: Path | str) -> ExportedSolver:
     """Load a solver that `solver.export` wrote.
 
-    The file is checked: its format and fingerprint, and that it was made for this platform. It holds a program of
-    StableHLO, which only computes: no Python from the file is ever executed.
+    The file is checked: its format, the fingerprint of description and program, and that it was made for this platform.
+    It holds a program of StableHLO, which only computes: no Python from the file is ever executed.
 
     Arguments:
         path: the file.
@@ -125,7 +124,7 @@ def load_exported(path: Path | str) -> ExportedSolver:
         line, whole = file.readline(LONGEST), file.read()
     try:
         header = json.loads(line)
-        known = header["loa"] == FORMAT and header["fingerprint"] == hashlib.sha256(whole).hexdigest()
+        known = header["loa"] == FORMAT and header["fingerprint"] == _fingerprint(header, whole)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not a solver exported by loa.") from error
     if not known:
@@ -136,6 +135,12 @@ def load_exported(path: Path | str) -> ExportedSolver:
         raise ValueError(f"{path} was exported for {made_for}, and JAX runs on {platform} here: export it there.")
     with jax.enable_x64(header["float64"]):
         return ExportedSolver(header, jax.export.deserialize(bytearray(whole)))
+
+
+def _fingerprint(header: dict[str, Any], program: bytes) -> str:
+    """A hash of the program and of all that the description says, certificates and shapes included."""
+    said = {name: each for name, each in header.items() if name != "fingerprint"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode() + b"\n" + program).hexdigest()
 
 
 def _described(shapes: Shapes) -> list[dict[str, Any]]:

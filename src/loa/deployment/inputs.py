@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..problems.arguments import shown
+from ..messages.arguments import shown
 from ..problems.vector_points import dtype_of
 
 

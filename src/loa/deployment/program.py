@@ -14,13 +14,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Key
 
 from ..algorithms.algorithm import Algorithm
+from ..messages.waiting import waiting_for
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
-from ..problems.waiting import waiting_for
 from ..trajectory.best_point import Answer, BestPoint, settled
-from ..trajectory.checks import check_job, warn_of_precision
+from ..trajectory.checks import warn_of_precision
 from ..trajectory.engine import SMALL_SLOT, UNSPLIT_SUMS
+from ..trajectory.fit import check_job
 from ..trajectory.job import Job, Slot
 from ..trajectory.kernels import in_precision
 from ..trajectory.walk import start_key, trajectory_key

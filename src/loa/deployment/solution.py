@@ -96,6 +96,6 @@ class Solutions:
         Arguments:
             path: the file, whose suffix says which; an existing file is replaced.
         """
-        from .solution_files import write
+        from .files.solutions import write
 
         write(path, [self])

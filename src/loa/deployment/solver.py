@@ -15,7 +15,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates.certificate import Certificate
-from ..problems.arguments import is_number, shown
+from ..messages.arguments import is_number, shown
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass, sampled

@@ -15,8 +15,8 @@ import jaxlib.version
 
 import loa
 
-from ..problems.extras import EXTRAS
-from ..problems.wrong_compiler import WRONG
+from ..machine.wrong_compiler import WRONG
+from ..messages.extras import EXTRAS
 from ..storage.cache import cache_directory, others_can_write
 from ..storage.kept_programs import SWITCH
 

@@ -42,7 +42,8 @@ def get(name: str) -> Experiment:
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    from . import images, lasso, network, quadratics, running_example, stochastic_network
+    from . import running_example
+    from .paper import images, lasso, network, quadratics, stochastic_network
 
     modules = (quadratics, images, lasso, network, stochastic_network, running_example)
     return dict(zip(DESCRIPTIONS, modules, strict=True))[name].experiment()

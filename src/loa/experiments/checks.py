@@ -7,7 +7,7 @@ from typing import Any
 
 from ..algorithms.algorithm import Algorithm
 from ..problems.from_functions import FromInstances, OfLog
-from ..problems.log import Log
+from ..problems.logs.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
 from ..results.summary import RESERVED
@@ -27,11 +27,22 @@ def check_name(name: Any) -> None:
     """Refuse the name of a baseline that is no text, is empty, or belongs to the learned algorithm."""
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"every name in `baselines` must be a text that is not empty, got {name!r}.")
+    check_printable("baselines", name)
     if name.strip().lower() == LEARNED:
         raise ValueError(
             f"no algorithm in `baselines` may be called {name!r}, because the results use that name for the algorithm "
             "that was learned; give it another name."
         )
+
+
+LONGEST = 100
+"""The largest number of characters of a name, which tables and figures show."""
+
+
+def check_printable(where: str, name: str) -> None:
+    """Refuse a name that would not fit into a line of a table."""
+    if not name.isprintable() or len(name) > LONGEST:
+        raise ValueError(f"a name in `{where}` must fit into a line of at most {LONGEST} characters, got {name!r:.60}.")
 
 
 def check_baselines(baselines: Any) -> None:
@@ -51,6 +62,8 @@ def check_functionals(functionals: Any, horizon: int) -> None:
         check_type(each, Functional, wanted)
         if each.steps > horizon:
             raise ValueError(f"{each.name} in `functionals` needs {each.steps} steps, but the horizon is {horizon}.")
+    for each in functionals:
+        check_printable("functionals", each.name)
     names = [each.name.replace(" ", "_") for each in functionals]
     for index, name in enumerate(names):
         if not name or "/" in name:

@@ -17,7 +17,7 @@ from ..certificates.draws import Draw
 from ..learning.cost import STEPS, Cost
 from ..problems import gaps
 from ..problems.criterion import Criterion
-from ..problems.log import Log
+from ..problems.logs.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role, own_key
 from ..storage.resuming import forget_evaluations

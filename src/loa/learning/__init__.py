@@ -6,6 +6,7 @@ from .checks import Check as Check
 from .checks import Glance as Glance
 from .curvature import average_curvature as average_curvature
 from .first_step import first_step as first_step
+from .guarding import guard as guard
 from .imitation import imitate as imitate
 from .langevin import Support as Support
 from .langevin import langevin_support as langevin_support

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
+from ..messages.percent import percent_seen
 from ..problems import gaps
 from ..trajectory.functionals import End, Functional, Record
 
@@ -71,7 +72,7 @@ class Check(NamedTuple):
         objective = "" if self.objective is None else f"objective {self.objective:8.4f}  "
         flag = f"  {self.setback}, back to the best" if self.setback else "  best" if self.best else ""
         return (
-            f"step {self.step:>7}  {objective}solved {self.solved:6.1%}  "
+            f"step {self.step:>7}  {objective}solved {percent_seen(self.solved):>6}  "
             f"stopping time {self.mean:7.1f} (median {self.median:g}){flag}"
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.vector_points import VectorPoints, form_of_points
 from ..storage.resuming import Evaluations, as_evaluations

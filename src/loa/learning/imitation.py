@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.arguments import positive_number
+from ..messages.arguments import positive_number
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..storage.checkpoint import fingerprint, recognizable

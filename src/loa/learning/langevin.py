@@ -15,7 +15,7 @@ import optax
 from jaxtyping import Array, Bool, Key
 
 from ..algorithms.algorithm import Algorithm, Stack, stack
-from ..problems.arguments import positive_number, share
+from ..messages.arguments import positive_number, share
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..storage.resuming import Evaluations, as_evaluations

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
+from ..messages.arguments import shown
 from ..problems import gaps
-from ..problems.arguments import shown
 from ..problems.criterion import Criterion
 from ..problems.gaps import difference, norm
 from ..problems.problem_class import ProblemClass

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates.product import choose_lambda, gibbs_posterior
-from ..problems.arguments import array_of_numbers, check_type
+from ..certificates.bounds.product import choose_lambda, gibbs_posterior
+from ..messages.arguments import array_of_numbers, check_type
 
 ANTICIPATED_DIVERGENCE = 0.5
 """The divergence of posterior from prior for which λ is chosen.

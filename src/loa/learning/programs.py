@@ -14,10 +14,10 @@ from jaxtyping import Array, Float, Int, Key, Scalar
 
 from ..algorithms.program_admm import Factored, ProgramADMM
 from ..algorithms.warm_start import WarmStart, vectors
-from ..problems.cones import alike
 from ..problems.criterion import Criterion
 from ..problems.problem_class import count_problems
-from ..problems.programs import QuadraticPrograms, Residual
+from ..problems.programs.cones import alike
+from ..problems.programs.quadratic_programs import QuadraticPrograms, Residual
 from ..trajectory.walk import Moment, Walk
 
 BATCH = 16

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Key
 
-from ..problems.waiting import waiting_for
+from ..messages.waiting import waiting_for
 from ..storage.checkpoint import Checkpoint
 from ..storage.resuming import Pace
 from .learner import Learner, Recipe, Tally, advance, no_steps

@@ -13,10 +13,10 @@ import optax
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.arguments import check_type, positive_number, share, shown
+from ..messages.arguments import check_type, positive_number, share, shown
+from ..messages.warning import warn
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, check_stack, count_problems, whole_number
-from ..problems.warning import warn
 from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.resuming import forget_evaluations
 from ..trajectory.checks import check_algorithm, check_setting

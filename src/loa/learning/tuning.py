@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, stack
-from ..problems.arguments import any_number, check_callable, check_type, is_number, shown
+from ..messages.arguments import any_number, check_callable, check_type, is_number, shown
+from ..messages.warning import warn
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
-from ..problems.warning import warn
 from ..statistics import measures
 from ..storage.resuming import as_evaluations
 from ..trajectory.checks import check_algorithm, check_functionals, check_setting

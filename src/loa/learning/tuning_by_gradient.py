@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
+from ..messages.waiting import waiting_for
 from ..problems.problem_class import ProblemClass, check_key, count_problems, whole_number
-from ..problems.waiting import waiting_for
 from ..trajectory.checks import check_functionals
 from ..trajectory.functionals import End, Functional
 from ..trajectory.kernels import in_precision_of_problems

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..problems.arguments import shown
+from ..messages.arguments import shown
 from ..problems.problem_class import whole_number
 from .processes import Processes
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from typing import Any, NamedTuple
 
-from ..problems.arguments import shown
+from ..messages.arguments import shown
 from .versions import difference, software
 
 OUTSTANDING = 256

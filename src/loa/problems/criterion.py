@@ -8,8 +8,8 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Bool
 
+from ..messages.arguments import check_callable, is_number, positive_number, positive_or_infinite
 from . import gaps
-from .arguments import check_callable, is_number, positive_number, positive_or_infinite
 from .problem_class import ProblemClass
 
 

@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key, Scalar
 
-from .arguments import check_callable, parameter
-from .instances import Instances
+from ..messages.arguments import check_callable, parameter
+from .logs.instances import Instances
 from .problem_class import ProblemClass, check_key, count_problems, whole_number
 
 Start = Any

@@ -12,15 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
-from . import (
-    coincidences,
-    linear_algebra,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
-    wrong_compiler,  # noqa: F401 (warns of a version of JAX that computes wrong results)
-)
-from .arguments import shown
+from ..messages.arguments import shown
+from ..messages.waiting import waiting_for
+from ..messages.warning import warn
+from . import coincidences
 from .estimated_smoothness import estimated_smoothness
-from .waiting import waiting_for
-from .warning import warn
 
 OPTIONAL = (
     "gradient", "value_and_gradient", "hessian_product", "hessian", "residuals", "smooth", "prox", "constraint",

@@ -11,15 +11,15 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates.contest import Decision, decide
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
+from ..messages.extras import require
 from ..problems.criterion import Criterion
-from ..problems.extras import require
 from ..problems.problem_class import ProblemClass
 from ..statistics import measures
 from ..trajectory.checks import check_algorithm, check_functionals
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
-from .summary import AlgorithmSummary, FunctionalSummary
+from .algorithm_summary import AlgorithmSummary, FunctionalSummary
 from .table import table
 
 CONFIDENCE = 0.95

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certificates.betting import betting_bound, lower_betting_bound
+from ..certificates.bounds.betting import betting_bound, lower_betting_bound
 
 MISS = 0.05
 """The probability with which an interval misses."""

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..certificates.certificate import Certificate
-from ..problems.extras import require
+from ..messages.extras import require
 from ..storage.files import write_json, write_whole
-from .summary import COPIED, CertificateSummary, RunSummary
+from .certificate_summary import COPIED, CertificateSummary
+from .summary import RunSummary
 
 if TYPE_CHECKING:
     import xarray

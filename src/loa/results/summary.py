@@ -7,20 +7,15 @@ nothing.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from ..certificates.certificate import Certificate
-from ..statistics import measures
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
-from ..trajectory.functionals import Functional
+from .algorithm_summary import AlgorithmSummary, FunctionalSummary
+from .certificate_summary import CertificateSummary
 from .choice import NONE, Choice
-from .intervals import Ends, bounded, mean_interval
-from .names import CLOCKED, COSTS, MEASURES, TIMES, Cost
+from .names import CLOCKED, COSTS, TIMES, Cost
 from .typed import check_types
 
 RESERVED = (
@@ -32,160 +27,11 @@ RESERVED = (
 )  # fmt: skip
 """Names of something else in the results, which no functional may have."""
 
-OWN = ("family", "solved", "solved_interval", "milliseconds")
-"""Numbers of an algorithm that are no functionals."""
-
 NUMBERS = ("certificates", "published", "seconds")
 """Parts of a summary in which a number may be infinite or NaN, which JSON can only hold as text."""
 
-COPIED = ("functional", "kind", "target", "measure", "bound", "empirical", "confidence", "n", "cap")
-"""What a summary repeats of each certificate."""
-
 LATER = ("log", "look", "earlier_seeds")
 """Parts that earlier summaries do not have, and that are left out where there is nothing to say."""
-
-
-@dataclass(frozen=True)
-class FunctionalSummary:
-    """How a functional is called in tables, figures and sentences, and the largest value it can have, if any."""
-
-    name: str
-    title: str
-    unit: str
-    symbol: str
-    cap: float | None
-
-    @classmethod
-    def of(cls, functional: Functional, horizon: int) -> FunctionalSummary:
-        largest = functional.largest(horizon)
-        cap = float(largest) if math.isfinite(largest) else None
-        return cls(functional.name, functional.title, functional.unit, functional.symbol, cap)
-
-    @property
-    def noun(self) -> str:
-        """The title inside a sentence: "stopping time", but "CPU energy"."""
-        return self.title if self.title[1:2].isupper() else self.title[:1].lower() + self.title[1:]
-
-    @property
-    def with_unit(self) -> str:
-        """The title inside a sentence or beside an axis, with the unit where the title does not say it."""
-        return f"{self.noun} ({self.unit})" if self.unit and self.unit != self.noun else self.noun
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Measures of one functional on the test problems, with intervals by measure.
-
-    Those of `cvar95`, and of the mean where there is no cap, are approximate: they miss rare failures.
-    """
-
-    mean: float
-    median: float
-    q95: float
-    cvar95: float
-    intervals: Mapping[str, Ends]
-
-    @classmethod
-    def of(cls, values: Any, cap: float | None = None) -> Measured:
-        """From values on the test problems, (problem, replicate); NaN in all measures if any value is NaN.
-
-        With a cap, the interval of the mean covers for any number of problems; without one it is Student's.
-        """
-        if np.isnan(np.asarray(values, float)).any():
-            return cls(*[math.nan] * len(MEASURES), intervals=dict.fromkeys(MEASURES, (None, None)))
-        found = measures.summary(values)._asdict()
-        intervals = {name: (bounded(number.low), bounded(number.high)) for name, number in found.items()}
-        if cap is not None:
-            intervals["mean"] = mean_interval(values, cap)
-        return cls(**{name: float(number) for name, number in found.items()}, intervals=intervals)
-
-
-@dataclass(frozen=True)
-class AlgorithmSummary:
-    """One algorithm on the test problems.
-
-    Fields:
-        family: the class of the algorithm.
-        functionals: measures of every functional, by its name.
-        solved, solved_interval: the share of problems solved, with its interval.
-        milliseconds: wall-clock time per problem.
-    """
-
-    family: str
-    functionals: Mapping[str, Measured]
-    solved: float
-    solved_interval: Ends
-    milliseconds: float
-
-    @classmethod
-    def of(
-        cls,
-        values: Mapping[str, Any],
-        outcome: np.ndarray,
-        milliseconds: float,
-        *,
-        family: str = "",
-        caps: Mapping[str, float | None] | None = None,
-    ) -> AlgorithmSummary:
-        """From values by functional, (problem, replicate), how each trajectory ended, and the largest values."""
-        solved = measures.probability(outcome == "solved")
-        numbers = {name: Measured.of(each, (caps or {}).get(name)) for name, each in values.items()}
-        return cls(family, numbers, float(solved), (solved.low, solved.high), float(milliseconds))
-
-    def average(self, cost: str) -> float:
-        """The average cost per problem, of a functional or in "milliseconds"; NaN if it was not measured."""
-        if cost == "milliseconds":
-            return self.milliseconds
-        return self.functionals[cost].mean if cost in self.functionals else math.nan
-
-    def to_json(self) -> dict[str, Any]:
-        """Functionals stand beside the other numbers, under their names."""
-        others = {name: getattr(self, name) for name in OWN}
-        return encoded({name: dataclasses.asdict(each) for name, each in self.functionals.items()} | others)
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> AlgorithmSummary:
-        content = decoded(content)
-        functionals = {
-            name: Measured(**{**each, "intervals": {key: tuple(each["intervals"][key]) for key in MEASURES}})
-            for name, each in content.items()
-            if name not in OWN
-        }
-        ends = tuple(content["solved_interval"])
-        return cls(content.get("family", ""), functionals, content["solved"], ends, content["milliseconds"])
-
-
-@dataclass(frozen=True)
-class CertificateSummary:
-    """A certificate beside what was seen on the test problems.
-
-    Fields:
-        name: under which the certificate stands in `certificates.json`, or for a reference its place there.
-        test: the same measure on the test problems; None if it was not measured there.
-        together: whether it holds together with the others; a reference has the whole confidence to itself.
-    """
-
-    name: str
-    functional: str
-    kind: str
-    target: str
-    measure: str
-    bound: float
-    empirical: float
-    confidence: float
-    n: int
-    cap: float | None
-    test: float | None
-    together: bool
-    vacuous: bool
-    sentence: str
-
-    @classmethod
-    def of(cls, name: str, certificate: Certificate, *, test: float | None, together: bool) -> CertificateSummary:
-        """The numbers of a certificate, beside the same measure on the test problems."""
-        content = {field: getattr(certificate, field) for field in COPIED}
-        vacuous = bool(certificate.vacuous)
-        return cls(name, **content, test=test, together=together, vacuous=vacuous, sentence=certificate.sentence())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,11 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from ..certificates.bounds.rounding import percent_down, two_digits_up
+from ..certificates.budget import joint_confidence
+from ..messages.percent import percent_seen
+from .algorithm_summary import AlgorithmSummary, FunctionalSummary, Measured
 from .names import HEADERS, TIMES
-from .summary import AlgorithmSummary, FunctionalSummary, Measured
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +57,7 @@ def _cells(numbers: AlgorithmSummary, time: str, others: Iterable[FunctionalSumm
     return [
         _with_margin(times),
         *(f"{getattr(times, measure):.4g}" for measure in list(HEADERS)[1:]),
-        f"{numbers.solved:.1%}",
+        percent_seen(numbers.solved),
         *(f"{numbers.functionals[each.name].mean:.4g}" for each in others),
         *([f"{numbers.milliseconds:.3g}"] if time != "seconds" else []),
     ]
@@ -66,10 +69,11 @@ def _header(functional: FunctionalSummary) -> str:
 
 
 def _with_margin(measured: Measured) -> str:
+    """The mean and its distance from the farther end of its interval, so that both ends are within the margin."""
     low, high = measured.intervals["mean"]
     if low is None or high is None or not math.isfinite(measured.mean):
         return f"{measured.mean:.4g}"
-    return f"{measured.mean:.4g} ± {(high - low) / 2:.2g}"
+    return f"{measured.mean:.4g} ± {two_digits_up(max(high - measured.mean, measured.mean - low))}"
 
 
 def tell(results: Results, console: Console) -> None:
@@ -79,6 +83,10 @@ def tell(results: Results, console: Console) -> None:
     show(console, table(title, summary.algorithms, summary.functionals))
     if summary.choice.sentence():
         console.print(summary.choice.sentence(), markup=False)
-    console.print(f"With {summary.confidence:.0%} confidence all of these hold together:")
+    if not results.certificates:
+        console.print("Nothing was certified.")
+        return
+    sure = percent_down(joint_confidence(results.certificates.values()))
+    console.print(f"With {sure} confidence all of these hold together:")
     for certificate in results.certificates.values():
         console.print(f"- {certificate.claim()}", markup=False)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from ..problems.arguments import shown
+from ..messages.arguments import shown
 
 
 def check_types(instance: Any, where: str = "") -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..problems.log import Log
-from ..problems.padding import real_sizes
+from ..problems.logs.log import Log
+from ..problems.logs.padding import real_sizes
 from ..problems.role import Role
 from ..statistics import measures
 

@@ -21,7 +21,7 @@ from ..certificates import (
     Quantile,
     Tail,
 )
-from ..certificates.rounding import number_exact
+from ..certificates.bounds.rounding import number_exact
 from ..experiments.experiment import Experiment
 from ..problems.role import Role
 from ..trajectory.functionals import Functional, Indicator, OracleCalls

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from ..experiments.experiment import Experiment
 from ..experiments.shipped import comparable
+from ..messages.percent import percent_seen
 from ..problems.role import Role, own_key
 from ..results.comparison import compare
 from ..results.table import show
@@ -38,11 +39,14 @@ def compare_algorithms(setting: Experiment, names: list[str], problems: int, hor
     console = Console()
     title = f"{setting.name}: stopping time on {problems} problems, at most {horizon} steps"
     show(console, comparison.table(title))
+    if any((each.outcome != "solved").any() for each in comparison.performances.values()):
+        console.print(f"A problem that is not solved counts as {horizon} steps.")
     for other in names[1:]:
         verdict, share = comparison.verdict(names[0], over=other), comparison.faster(names[0], over=other)
         word = "less" if verdict.saved >= 0 else "more"
+        faster = percent_seen(float(share), 0)
         console.print(
             f"{names[0]} needs {abs(verdict.saved):.4g} steps {word} than {other} on "
-            f"these problems and is faster on {float(share):.0%} of them. {verdict.sentence(names[0], other, 'steps')}",
+            f"these problems and is faster on {faster} of them. {verdict.sentence(names[0], other, 'steps')}",
             markup=False,
         )

@@ -12,15 +12,15 @@ import jax
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
-from ..deployment.instance_files import read_instances
+from ..deployment.files.instances import read_instances
+from ..deployment.files.solutions import check_path, write
 from ..deployment.solution import OUTCOMES, Solutions
-from ..deployment.solution_files import check_path, write
 from ..deployment.solve import solve
 from ..deployment.solver import Solver
 from ..experiments import DESCRIPTIONS, get
 from ..experiments.experiment import Experiment
-from ..experiments.from_file import from_file
-from ..problems.arguments import as_path
+from ..experiments.from_file.problem_class import from_file
+from ..messages.arguments import as_path
 from ..problems.problem_class import ProblemClass, count_problems
 from ..results.run_results import Results
 from ..storage.saved_algorithms import SUFFIX, load
@@ -79,7 +79,7 @@ class Deployed:
         """Solve the problems in a file and write their solutions to another one.
 
         Arguments:
-            instances: a file or folder, as `loa.deployment.instance_files` describes it.
+            instances: a file or folder, as `loa.deployment.files.instances` describes it.
             out: an `.npz`, `.parquet` or `.jsonl` file; rows of the latter two are written part by part.
             seed: for random starts and algorithms.
 

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates import Plan
-from ..problems.waiting import waiting_for
+from ..messages.waiting import waiting_for
 from ..results.run_results import SUMMARY, read_data, write_data
 from ..storage.claim import claimed
 from ..storage.files import write_json, write_whole

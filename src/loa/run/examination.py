@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
+from ..architectures.safeguarded import family_of
 from ..experiments.experiment import Experiment
 from ..problems.problem_class import ProblemClass
 from ..problems.role import Role, own_key
@@ -84,7 +85,7 @@ def examine(experiment: Experiment, algorithms: Mapping[str, Algorithm], seed: i
     pictures = None
     if draw_pictures is not None:
         pictures = place.data("pictures", lambda: draw_pictures(experiment, algorithms, shown, place.evaluations))
-    families = {name: type(algorithm).__name__ for name, algorithm in algorithms.items()}
+    families = {name: family_of(algorithm) for name, algorithm in algorithms.items()}
     along = over_log(experiment, algorithms, seed, place)
     return Examined(by_algorithm, times, _features(problems), more, pictures, families, along)
 

@@ -7,12 +7,12 @@ import time
 from typing import NamedTuple
 
 from ..algorithms import SGD
-from ..experiments import families
 from ..experiments.experiment import Experiment, Learn
+from ..experiments.families import general
 from ..learning.race import LAST, ROUNDS
+from ..messages.waiting import duration, waiting_for
 from ..problems.problem_class import count_problems
 from ..problems.role import Role, own_key
-from ..problems.waiting import duration, waiting_for
 from ..trajectory.evaluation import evaluate
 
 SAMPLE = 64
@@ -27,7 +27,7 @@ FIXED = 15.0
 
 def announced(experiment: Experiment, learn: Learn, seed: int) -> str | None:
     """A sentence that says how long a run will take; none if its way of learning is not the usual race."""
-    if inspect.unwrap(learn) is not inspect.unwrap(families.learn):
+    if inspect.unwrap(learn) is not inspect.unwrap(general.learn):
         return None
     seconds = forecast(experiment, measured_pace(experiment, seed))
     return f"this run will take about {duration(seconds)}, if the machine does not become busier"
@@ -67,7 +67,7 @@ def runs_ahead(experiment: Experiment) -> float:
     """About how many runs of algorithms on problems there will be, by the sizes of all stages."""
     sizes, candidates, effort = experiment.sizes, experiment.recipe.prior.candidates, experiment.recipe.effort
     settings = sum(max(2, round(2 * effort * number)) * times * part for number, times, part in ROUNDS)
-    race = (LAST + 1) * settings * effort * families.TRAINING
+    race = (LAST + 1) * settings * effort * general.TRAINING
     judged = sizes["validation"] * (LAST + 1) + sizes["test"] * (2 + len(experiment.baselines))
     return race + judged + candidates * (sizes["prior"] + sizes["posterior"]) + sizes["held-out"]
 

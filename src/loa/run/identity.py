@@ -19,7 +19,7 @@ from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
-from ..problems.log import Log
+from ..problems.logs.log import Log
 from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.provenance import versions
 from ..trajectory.job import Job

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
-from ..problems.log import Log
+from ..problems.logs.log import Log
 from ..statistics import measures
 from ..trajectory.evaluation import evaluate
 from ..trajectory.functionals import StoppingTime

@@ -12,8 +12,8 @@ from jaxtyping import Array, Key
 from scipy import special
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..certificates.paper import catoni_bound, catoni_lambda
-from ..certificates.paper_posterior import choose_paper_lambda
+from ..certificates.bounds.paper import catoni_bound, catoni_lambda
+from ..certificates.bounds.paper_posterior import choose_paper_lambda
 from ..experiments.experiment import Experiment
 from ..learning import Weighted, lambda_on, langevin_support, posterior_on, prior_on
 from ..learning.cost import STEPS, Cost

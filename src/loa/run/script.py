@@ -30,6 +30,7 @@ from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
 from .forecast import announced
+from .guard import guard_for, under
 from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .small_samples import out_of_reach
@@ -132,6 +133,9 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     choice = chosen(experiment, {LEARNED: learned, **rivals}, order.cost, order.seed, facts, place)
     best = {LEARNED: learned, **classical}[choice.chosen]
 
+    # Guard what was learned by the best classical algorithm, as strictly as it allows on the validation problems.
+    guarded = guard_for(experiment, best, classical, choice, order.seed, place) if order.how == "loa" else None
+
     # Prior, from prior problems: candidates around what was chosen, their weights, and λ.
     prior, prior_draws = _prior(order, best, choice, place)
 
@@ -144,7 +148,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     # Posterior, from posterior problems: all candidates are run on them, and the most probable one is deployed.
     values, posterior_draw = _measured(order, "posterior", prior.stack, Role.posterior, plan, place)
     posterior = prior.posterior(order.cost, values, caps_of(experiment))
-    index, deployed = mode(posterior.stack)
+    index, most_probable = mode(posterior.stack)
+    deployed = under(guarded, most_probable)
 
     # Certify the posterior on its problems, and the deployed algorithm on held-out problems or, if the plan says so, by
     # Occam on the problems that it was chosen on.
@@ -156,8 +161,12 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
         seen = with_truncated(held_out, prior.reach)
         of_deployed = plan.with_draw(posterior_draw).certify(seen, held_out_draw, budget=budget)
     else:
-        of_mode = with_truncated({name: table[:, index] for name, table in tables.items()}, prior.reach)
-        of_deployed = plan.certify(of_mode, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
+        of_mode = {name: table[:, index] for name, table in tables.items()}
+        if guarded is not None:  # fixed beforehand, so that Occam holds for the guarded candidates as well
+            own, _ = _measured(order, "certify", deployed, Role.posterior, plan, place)
+            of_mode = {name: each.mean(axis=-1) for name, each in own.items()}
+        seen = with_truncated(of_mode, prior.reach)
+        of_deployed = plan.certify(seen, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
     together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
     together = {name: _naming(each, deployed, prior.stack, place) for name, each in together.items()}
     place.book.bounds(together)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ..certificates import Plan
+from ..certificates.bounds.rounding import percent_down, percent_exact
 from ..certificates.goals import Probability, Quantile
-from ..certificates.rounding import percent_down, percent_exact
 
 
 def out_of_reach(plan: Plan) -> tuple[str, ...]:

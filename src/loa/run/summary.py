@@ -14,11 +14,14 @@ import jax
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
+from ..architectures.safeguarded import family_of, in_words
 from ..certificates import Certificate
 from ..problems.vector_points import form_of_points
+from ..results.algorithm_summary import AlgorithmSummary, FunctionalSummary
+from ..results.certificate_summary import CertificateSummary
 from ..results.choice import Choice
 from ..results.run_results import Results
-from ..results.summary import AlgorithmSummary, CertificateSummary, FunctionalSummary, RunSummary
+from ..results.summary import RunSummary
 from ..statistics import measures
 from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
 
     from .script import Order
 
-STAGES = {"learn": "train", "prior": "prior", "posterior": "posterior", "certify": "certify"}
+STAGES = {"learn": "train", "guard": "train", "prior": "prior", "posterior": "posterior", "certify": "certify"}
 """Under which name the seconds of a stage are reported; all others belong to the evaluation."""
 
 
@@ -73,7 +76,7 @@ def summarize(
         for name, values in examined.by_algorithm.items()
     }
     learned = described.pop("learned")
-    family = learned.family or type(deployed).__name__
+    family = learned.family or family_of(deployed)
     summary = RunSummary(
         experiment=experiment.name,
         title=experiment.presentation.title,
@@ -83,7 +86,7 @@ def summarize(
         t_max=experiment.horizon,
         criterion=str(experiment.criterion),
         dimension=_dimension(order),
-        algorithm=type(deployed).__name__,
+        algorithm=in_words(deployed),
         sizes=dict(experiment.sizes),
         confidence=CONFIDENCE,
         functionals=functionals,
@@ -154,12 +157,25 @@ def provenance(command: str, file: Path | None) -> dict[str, Any]:
         "commit": commit(),
         "versions": versions(),
         "machine": {
-            "processor": platform.processor() or platform.machine(),
-            "cores": os.cpu_count(),
+            **machine(),
             "python": platform.python_version(),
             "devices": [str(device) for device in jax.devices()],
         },
     }
+
+
+def machine() -> dict[str, Any]:
+    """What running times depend on, besides the load."""
+    return {"processor": _model() or platform.processor() or platform.machine(), "cores": os.cpu_count()}
+
+
+def _model() -> str:
+    """The name of the processor, where the operating system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
 
 
 def _data(examined: Examined, names: list[str], certified: Certified, order: Order) -> xarray.Dataset:

@@ -13,8 +13,9 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment, Lesson
+from ..messages.percent import percent_seen
+from ..messages.waiting import waiting_for
 from ..problems.role import Role
-from ..problems.waiting import waiting_for
 from ..statistics.measures import cvar, mean, quantile
 from ..statistics.timing import best_in_turn
 from ..storage.claim import claimed
@@ -58,7 +59,7 @@ def _train(lesson: Lesson, how: str, path: Path, console: Console) -> None:
     for name, numbers in measured.items():
         console.print(
             f"{name}: mean stopping time {numbers['mean']:.1f}, median {numbers['median']:g}, "
-            f"{numbers['solved']:.1%} solved, {numbers['oracle_calls']:.0f} oracle calls, "
+            f"{percent_seen(numbers['solved'])} solved, {numbers['oracle_calls']:.0f} oracle calls, "
             f"{1e3 * numbers['seconds_per_problem']:.2f} ms per problem"
         )
     save(path, algorithm, provenance | {"test": measured})

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from scipy import special
 
 from ..algorithms.weights import as_distribution
-from ..problems.arguments import any_number, array_of_numbers
+from ..messages.arguments import any_number, array_of_numbers
 from . import quantiles
 from .proportions import check_fraction, lower_limit, upper_limit
 

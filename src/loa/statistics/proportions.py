@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ..problems.arguments import is_number, shown
+from ..messages.arguments import is_number, shown
 
 
 def check_fraction(name: str, number: float) -> float:

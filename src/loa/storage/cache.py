@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..problems.warning import warn
+from ..messages.warning import warn
 from .checkpoint import Checkpoint, UnusableCheckpoint
 
 

@@ -52,7 +52,7 @@ def keep_programs(directory: str | os.PathLike[str] | None = None) -> Path | Non
         os.environ.setdefault(
             "TF_CPP_MIN_LOG_LEVEL", "3"
         )  # XLA reads it once, when JAX is imported: not before this line
-    from ..problems.warning import warn
+    from ..messages.warning import warn
     from .cache import cache_directory, make_private, others_can_write
 
     root = Path(directory) if directory is not None else cache_directory() / "programs"

@@ -24,6 +24,7 @@ ADDED: dict[str, dict[str, Any]] = {
     "SemismoothNewton": {"separable": False, "log_step": 0.0},
     "LearnedImages": {"largest": True},
     "CompactImages": {"largest": True},
+    "Safeguarded": {"deadlines": None},
     "LearnedStochasticTraining": {"as_printed": False},
 }
 """For public classes, fields that were added later, with the value to use for files without them."""

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..problems.arguments import as_path
-from ..problems.warning import warn
+from ..messages.arguments import as_path
+from ..messages.warning import warn
 from .checkpoint import Checkpoint, UnusableCheckpoint
 
 EVERY = 8.0

@@ -21,7 +21,7 @@ import safetensors
 import safetensors.numpy
 
 from ..algorithms.algorithm import Algorithm, Stack
-from ..problems.arguments import as_path, check_type, shown
+from ..messages.arguments import as_path, check_type, shown
 from .algorithm_checks import check
 from .algorithm_tree import TYPES, Malformed, describe, rebuild
 from .files import write_whole

@@ -16,10 +16,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..machine.blas_threads import one_blas_thread
+from ..messages.warning import warn
 from ..parallel.sending import Sent
 from ..parallel.tasks import TaskError, as_they_come
-from ..problems.blas_threads import one_blas_thread
-from ..problems.warning import warn
 from ..storage.checkpoint import Checkpoint, UnusableCheckpoint
 from ..storage.resuming import Evaluations
 from .engine import run

@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..problems.blas_threads import one_blas_thread
+from ..machine.blas_threads import one_blas_thread
+from ..machine.compiled_programs import make_room
 from ..storage.resuming import Evaluations
-from .checks import check_job, warn_of_precision
+from .checks import warn_of_precision
 from .chunks import chunk_size, run_chunks
-from .compiled_programs import make_room
 from .engine import run
+from .fit import check_job
 from .job import Job, Outcome
 from .progress import counted
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
-from ..problems.waiting import waiting_for
+from ..messages.waiting import waiting_for
 from ..storage.resuming import EvaluationCheckpoint, Evaluations
 from .job import Job, Outcome, Slot, where
 

@@ -14,11 +14,12 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..messages.extras import require
+from ..messages.percent import percent_seen
+from ..messages.warning import warn
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
-from ..problems.extras import require
 from ..problems.problem_class import ProblemClass, count_problems
-from ..problems.warning import warn
 from ..storage.checkpoint import fingerprint
 from ..storage.resuming import Evaluations, as_evaluations
 from .checks import check_arguments, uses_loss_gap, warn_of_bad_numbers
@@ -72,7 +73,7 @@ class Performance:
 
     def __repr__(self) -> str:
         *candidates, problems, replicates = self.outcome.shape
-        shares = ", ".join(f"{(self.outcome == word).mean():.1%} {word}" for word in self._words)
+        shares = ", ".join(f"{percent_seen((self.outcome == word).mean())} {word}" for word in self._words)
         sizes = [f"{size} candidates" for size in candidates] + [f"{problems} problems", f"{replicates} replicates"]
         return f"Performance({' × '.join(sizes)}; {shares}; {', '.join(self.values)})"
 
@@ -261,6 +262,6 @@ def _warn_of_nan(job: Job, values: dict[str, np.ndarray]) -> None:
             name = type(job.problem_class).__name__
             reason = f"most likely the loss falls below {name}.optimal_loss, so that the gap is negative; the gap is"
         warn(
-            f"{functional.name} is not a number on {missing.mean():.1%} of the trajectories, first on problem "
-            f"{int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
+            f"{functional.name} is not a number on {percent_seen(missing.mean())} of the trajectories, first on "
+            f"problem {int(np.argwhere(missing)[0][-2])}, although the loss is finite: {reason} not a number there.",
         )

@@ -16,7 +16,7 @@ from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
-from ..problems.programs import Program, own_arrays
+from ..problems.programs.quadratic_programs import Program, own_arrays
 from ..storage.checkpoint import fingerprint, recognizable
 from .functionals import End, Functional, Record
 from .walk import Moment, Walk, trajectory_key
@@ -95,6 +95,10 @@ class Job(eqx.Module):
     @property
     def size(self) -> int:
         return int(np.prod(self.shape))
+
+    @property
+    def first_problem(self) -> Any:
+        return jax.tree.map(lambda leaf: leaf[0], self.problems)
 
     @property
     def steps(self) -> int:

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..algorithms.randomized import randomized
-from ..problems.arguments import check_type
+from ..messages.arguments import check_type
 from ..problems.gaps import Gap
 from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
 from ..problems.vector_points import dtype_of

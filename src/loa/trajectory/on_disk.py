@@ -14,11 +14,11 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
+from ..messages.arguments import as_path, check_type, shown
+from ..messages.extras import require
 from ..parallel.tasks import check_executor
-from ..problems.arguments import as_path, check_type, shown
 from ..problems.criterion import Criterion
 from ..problems.drawn import Drawn
-from ..problems.extras import require
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..storage.checkpoint import fingerprint
 from ..storage.files import write_json, write_whole

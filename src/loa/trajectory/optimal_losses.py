@@ -21,12 +21,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Scalar
 
 from ..algorithms import FISTA, LBFGS
+from ..messages.arguments import check_type
+from ..messages.waiting import waiting_for
 from ..problems import gaps
-from ..problems.arguments import check_type
 from ..problems.computed_optimum import ComputedOptimum, attainable_accuracy
 from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import dtype_of
-from ..problems.waiting import waiting_for
 from ..storage.cache import Cache, user_cache
 from ..storage.checkpoint import recognizable
 from .job import where

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..problems.waiting import waiting_for
+from ..messages.waiting import waiting_for
 from ..storage.checkpoint import fingerprint, recognizable
 from ..storage.resuming import EvaluationCheckpoint, Evaluations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
-from ..problems.waiting import duration
+from ..messages.waiting import duration
 
 LINE_EVERY = 120.0
 """Seconds between two lines in a log, for work that is only counted."""

@@ -10,6 +10,7 @@ MILLISECONDS = "ms"
 
 UNITS = {
     "stopping_time": ITERATIONS,
+    "iterations": ITERATIONS,
     "oracle_calls": ORACLE_CALLS,
     "seconds": SECONDS,
     "cpu_seconds": CPU_SECONDS,

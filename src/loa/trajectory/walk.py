@@ -27,7 +27,7 @@ from ..algorithms.algorithm import Algorithm, initial_state
 from ..problems.oracle import Calls, Oracle
 from ..problems.per_problem import smoothness_once
 from ..problems.problem_class import ProblemClass
-from ..problems.programs import Program, program_once
+from ..problems.programs.quadratic_programs import Program, program_once
 from ..problems.remembered import remembered
 from ..problems.vector_points import Form, VectorPoints, form_of_points
 from .functionals import Record

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...certificates.certificate import Certificate
-from ...problems.arguments import as_path
+from ...messages.arguments import as_path
 from ...problems.oracle import Calls
 from ...storage.files import write_whole
 from ...storage.provenance import versions
-from ..column_names import names_of_leaves
+from ..files.column_names import names_of_leaves
 from ..inputs import Shapes
 from ..program import LATE, Program
 from ..solution import OUTCOMES

@@ -12,9 +12,9 @@ from jaxtyping import Array, Key, Scalar
 from ...algorithms.algorithm import Stack
 from ...algorithms.gradient_descent import GradientDescent
 from ...problems.criterion import distance_below
+from ...problems.examples.running_example import OutlierMixture, RunningExample
 from ...problems.gaps import distance
 from ...problems.problem_class import ProblemClass
-from ...problems.running_example import OutlierMixture, RunningExample
 from ...statistics import measures
 from ...trajectory.evaluation import Performance, evaluate
 from ...trajectory.functionals import Gap, Indicator

@@ -12,8 +12,8 @@ from rich.table import Table
 
 from ...algorithms.gradient_descent import GradientDescent
 from ...problems.criterion import distance_below
+from ...problems.examples.running_example import RunningExample
 from ...problems.role import Role, own_key
-from ...problems.running_example import RunningExample
 from ...results.run_results import Results
 from ...storage.files import write_whole
 from ...storage.saved_algorithms import SUFFIX, load

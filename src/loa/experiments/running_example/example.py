@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...algorithms.algorithm import Algorithm
 from ...algorithms.gradient_descent import GradientDescent
 from ...problems.criterion import distance_below
+from ...problems.examples.running_example import RunningExample
 from ...problems.gaps import distance
-from ...problems.running_example import RunningExample
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
 from ..experiment import Experiment, Lesson, Presentation, Prior, Recipe, Task
 from ..recipes import tuned

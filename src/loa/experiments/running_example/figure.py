@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ...algorithms.gradient_descent import GradientDescent
-from ...problems.running_example import RunningExample
+from ...problems.examples.running_example import RunningExample
 from ...trajectory.kernels import trajectories
 from . import theory as theory
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from ...certificates.rounding import number_up
+from ...certificates.bounds.rounding import number_up
 from ...results.names import MARKS
 from ...results.quantities import Histogram, Mark, Row
 from .labels import formula, plain

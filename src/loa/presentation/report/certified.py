@@ -7,8 +7,8 @@ from typing import Any
 from ...certificates import Certificate
 from ...certificates.budget import joint_confidence
 from ...certificates.names import CERTIFIED, TARGETS, kind
+from ...results.certificate_summary import CertificateSummary
 from ...results.run_results import Results
-from ...results.summary import CertificateSummary
 from .markup import Markup, definitions, items, markup, section, table, tag
 from .numbers import NONE, bound, change, number, percent, words
 

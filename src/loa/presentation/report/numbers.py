@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...certificates.rounding import number_down, number_up, percent_down, percent_up
+from ...certificates.bounds.rounding import number_down, number_up, percent_down, percent_up
 
 NONE = "–"
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

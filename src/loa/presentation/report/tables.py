@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...results import quantities
+from ...results.algorithm_summary import AlgorithmSummary, FunctionalSummary
 from ...results.names import MEASURES, PUBLISHED
 from ...results.run_results import Results
-from ...results.summary import AlgorithmSummary, FunctionalSummary
 from ...statistics.measures import Estimate
 from .markup import Markup, markup, section, table, tag
 from .numbers import NONE, bound, interval, number, percent

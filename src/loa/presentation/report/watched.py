@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...deployment.watch import Watch
-from ...problems.arguments import as_path, check_type
+from ...deployment.watching.watch import Watch
+from ...messages.arguments import as_path, check_type
 from ...storage.files import write_whole
 from .markup import Markup, markup, section, table, tag
 from .numbers import number
@@ -60,18 +60,29 @@ def _page(watch: Watch) -> str:
 
 
 def _verdict(watch: Watch) -> Markup:
-    seen = f"{watch.time} observations"
     if watch.alarms:
         said = tag("p", *(tag("span", f"{alarm} ") for alarm in watch.alarms), class_="lead alarm")
     else:
-        said = tag(
-            "p", f"No alarm in {seen}: nothing speaks against their being like the certified ones.", class_="lead"
-        )
+        said = tag("p", _calm(watch), class_="lead")
     rule = (
         f"There is an alarm when the evidence of a quantity reaches {number(watch.threshold)}. If new problems are "
         f"like those of the calibration sample, this ever happens with a probability of at most {watch.false_alarms:g}."
     )
     return markup(said, tag("p", rule))
+
+
+def _calm(watch: Watch) -> str:
+    """That there was no alarm, and what speaks for or against a change all the same."""
+    if watch.time == 0:
+        return "Nothing was observed yet."
+    most = max(watch.evidence, key=watch.evidence.__getitem__)
+    seen = f"{watch.time} observations" if watch.time > 1 else "1 observation"
+    against = [claim for claim, verdict in watch.verdicts.items() if verdict == "contradicted"]
+    found = f"No alarm in {seen}: the evidence of a change is now at most {number(watch.evidence[most], 3)}, in {most}."
+    if not against:
+        return found
+    verb = "is" if len(against) == 1 else "are"
+    return f"{found} But {len(against)} of the {len(watch.verdicts)} certificates {verb} contradicted."
 
 
 def _quantity(watch: Watch, name: str) -> Markup:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
-from ..arguments import shown
+from ...messages.arguments import shown
 from .term import Term
 
 

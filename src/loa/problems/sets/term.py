@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Scalar
 
-from ..arguments import array_of_numbers
+from ...messages.arguments import array_of_numbers
 
 
 class Term(eqx.Module):

@@ -14,8 +14,9 @@ import numpy as np
 
 from ...certificates.contest import Decision, decide
 from ...statistics import measures
+from ..algorithm_summary import AlgorithmSummary
 from ..names import TIMES
-from ..summary import AlgorithmSummary, RunSummary
+from ..summary import RunSummary
 from .values import values
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..summary import FunctionalSummary, RunSummary
+from ..algorithm_summary import FunctionalSummary
+from ..summary import RunSummary
 from .values import Array, quantile, values
 
 if TYPE_CHECKING:

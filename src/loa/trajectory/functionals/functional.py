@@ -9,8 +9,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Scalar
 
+from ...messages.arguments import check_callable, positive_or_infinite, shown
 from ...problems import gaps
-from ...problems.arguments import check_callable, positive_or_infinite, shown
 from ...problems.oracle import Calls
 from ...problems.problem_class import ProblemClass
 

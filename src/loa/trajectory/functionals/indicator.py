@@ -9,7 +9,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Scalar
 
-from ...problems.arguments import check_callable, check_type
+from ...messages.arguments import check_callable, check_type
 from .functional import End, Functional, Record
 from .stopping_time import StoppingTime
 

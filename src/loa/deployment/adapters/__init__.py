@@ -1,0 +1,1 @@
+"""Algorithms of loa in other frameworks: SciPy, PyTorch and optax."""

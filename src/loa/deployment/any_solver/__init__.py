@@ -1,0 +1,1 @@
+"""Solvers that are not JAX: run with a time limit, measured, compared and tuned."""

@@ -1,0 +1,1 @@
+"""Problems and solutions in files."""

@@ -1,0 +1,1 @@
+"""A watch over a solver at work: tests that may stop at any time."""

@@ -1,0 +1,1 @@
+"""Families of algorithms that race for a problem class, and the scales on which they are searched."""

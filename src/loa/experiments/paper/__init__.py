@@ -1,0 +1,1 @@
+"""The five experiments of section 6 of the paper."""

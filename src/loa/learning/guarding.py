@@ -1,0 +1,147 @@
+"""A safeguard for a class: when to hand over to the fallback, chosen on sample problems."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key
+
+from ..algorithms.algorithm import Algorithm
+from ..architectures.safeguarded import IN_NOISE, PATIENCE, GuardedState, Safeguarded, safeguard, shrunk
+from ..problems.criterion import Criterion
+from ..problems.oracle import Oracle
+from ..problems.problem_class import ProblemClass, count_problems
+from ..storage.resuming import Evaluations, as_evaluations
+from ..trajectory.checks import check_algorithm, check_arguments
+from ..trajectory.devices import run_job
+from ..trajectory.functionals import End, Functional, Record, StoppingTime
+from ..trajectory.job import Job
+from ..trajectory.kernels import in_precision_of_problems
+
+LEVELS = 40
+"""How many halvings get a deadline at most."""
+
+SLACK = 0.1
+"""How far the learned algorithm may fall behind the fallback, as a share of the steps that the fallback needs."""
+
+NEVER = 10**6
+"""A patience that no trajectory exhausts."""
+
+
+def guard(
+    learned: Algorithm,
+    fallback: Algorithm,
+    problem_class: ProblemClass,
+    problems: Any,
+    *,
+    criterion: Criterion,
+    horizon: int,
+    key: Key[Array, ""],
+    checkpoints: Evaluations | Path | str | None = None,
+) -> Algorithm:
+    r"""Guard a learned algorithm by a classical one, as strictly as it allows on sample problems.
+
+    Both algorithms are run on the problems. Let T be the median of the steps that the fallback needs, and \(T_k\) those
+    until its residual or loss is at most \(2^{-k}\) of what it was at the start. The k-th deadline is \(T_k + T/10\):
+    the learned algorithm may be as slow as the fallback is, and fall behind by a tenth of its steps. Where it is the
+    faster one in the end, though it was slower before, it is not interrupted: deadlines, and the patience, are extended
+    until none of these trajectories is. What the guard does then is stated by `loa.architectures.Safeguarded`.
+
+    Arguments:
+        learned: the algorithm to be guarded.
+        fallback: a classical algorithm.
+        problem_class: the class of the problems.
+        problems: a stack of sample problems, which no certificate may use.
+        criterion, horizon, key: as for `loa.evaluate`.
+        checkpoints: a directory, as in `loa.evaluate`.
+
+    Returns:
+        The guarded algorithm; the learned one itself if it is its own fallback.
+
+    >>> import loa
+    >>> problem_class = loa.problems.Quadratics(dimension=5)
+    >>> found = guard(loa.LBFGS(), loa.GradientDescent(1e-4), problem_class, problem_class.draw(jax.random.key(0), 20),
+    ...               criterion=loa.loss_below(1e-3), horizon=300, key=jax.random.key(1))
+    >>> found.patience < 25
+    True
+    """
+    check_algorithm("learned", learned)
+    if safeguard(learned, fallback) is learned:
+        return learned
+    setting = problem_class, problems, criterion, horizon, key, as_evaluations(checkpoints)
+    ours, theirs = _paces(learned, *setting), _paces(fallback, *setting)
+    usual = float(np.median(theirs.steps))
+    good = ours.solved & (ours.steps <= (1 + SLACK) * theirs.steps + 1)
+    slack = max(1.0, SLACK * usual)
+    reached = np.median(theirs.halved, axis=0) + slack
+    needed = np.max(np.minimum(ours.halved, ours.steps[:, None])[good], axis=0, initial=0)
+    deadlines = np.maximum.accumulate(np.maximum(np.ceil(reached), needed))
+    deadlines = tuple(int(each) for each in deadlines[reached <= usual + slack])
+    longer = IN_NOISE if problem_class.has("stochastic_loss") else 1
+    patience = max(1, math.ceil(np.max(ours.waited[good]) / longer)) if good.any() else PATIENCE
+    return safeguard(learned, fallback, patience=patience, deadlines=deadlines)
+
+
+class _Pace(Functional):
+    """When a guarded algorithm has halved residual or loss for the first, second, … time, and its longest wait."""
+
+    name: str = eqx.field(static=True, kw_only=True, default="pace")
+    is_number: ClassVar[bool] = False
+
+    def init(self, record: Record) -> tuple[Array, Array]:
+        return jnp.full(LEVELS, jnp.inf), jnp.zeros((), jnp.int32)
+
+    def update(self, carry: tuple[Array, Array], record: Record) -> tuple[Array, Array]:
+        halved, waited = carry
+        state: GuardedState = record.state
+        share = shrunk(state.guard.best, state.guard.first_residual, state.guard.first_value)
+        below = share <= 0.5 ** jnp.arange(1, LEVELS + 1)
+        looked = record.time - 1  # the guard has seen all points but the last one
+        return jnp.where(jnp.isinf(halved) & below, looked, halved), jnp.maximum(waited, state.guard.waited)
+
+    def result(self, carry: tuple[Array, Array], end: End) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return carry
+
+
+class _Nobody(Algorithm):
+    """The fallback of a guard that never steps in."""
+
+    def init(self, oracle: Oracle, x0: Any) -> Any:
+        return x0
+
+    def step(self, oracle: Oracle, state: Any, key: Key[Array, ""]) -> Any:
+        return state
+
+
+class _Paces(NamedTuple):
+    """What a run on the sample problems has shown."""
+
+    halved: Float[np.ndarray, "problem level"]
+    waited: Int[np.ndarray, " problem"]
+    steps: Float[np.ndarray, " problem"]
+    solved: Any
+
+
+def _paces(
+    algorithm: Algorithm, problem_class: ProblemClass, problems: Any, criterion: Criterion,
+    horizon: int, key: Key[Array, ""], evaluations: Evaluations | None,
+) -> _Paces:  # fmt: skip
+    """How an algorithm proceeds, seen by a guard that never steps in."""
+    watched = Safeguarded(algorithm, _Nobody(), NEVER, ())
+    functionals, devices = check_arguments(
+        watched, problem_class, problems, criterion, horizon, key, [_Pace(), StoppingTime()], 1, None, None
+    )
+    job = Job(
+        in_precision_of_problems(watched, problem_class, problems), None, problem_class,
+        jax.tree.map(jnp.asarray, problems), jnp.arange(count_problems(problems), dtype=jnp.int32), key, criterion,
+        functionals, int(horizon), None, 1,
+    )  # fmt: skip
+    _, ended, _ = run_job(job, None, devices, evaluations, False)
+    (halved, waited), steps = jax.tree.map(lambda leaf: np.asarray(leaf[0, :, 0]), ended.values)
+    return _Paces(halved, waited, steps.astype(float), ended.words[0, :, 0] == "solved")

@@ -1,0 +1,1 @@
+"""Logged problems: instances from files, and what each of them may be used for."""

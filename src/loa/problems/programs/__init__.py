@@ -1,0 +1,1 @@
+"""Quadratic and nonlinear programs: objectives under constraints, with multipliers and residuals."""

@@ -1,0 +1,73 @@
+"""The guard of what a run deploys: a classical method takes over where a learned one stops making progress."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from ..algorithms.algorithm import Algorithm
+from ..architectures.safeguarded import Safeguarded
+from ..experiments.experiment import Experiment
+from ..learning import guard
+from ..problems.role import Role, own_key
+from ..problems.vector_points import form_of_points
+from ..results.choice import Choice
+from .choice import LEARNED
+from .directory import RunDirectory
+
+
+def guard_for(
+    experiment: Experiment,
+    learned: Algorithm,
+    classical: Mapping[str, Algorithm],
+    choice: Choice,
+    seed: int,
+    place: RunDirectory,
+) -> Safeguarded | None:
+    """The guard of what is to be deployed, fixed on the validation problems before any problem is drawn that certifies.
+
+    The fallback is the classical method with the smallest cost among the baselines or, if there are none, among those
+    that were tuned.
+
+    Arguments:
+        experiment: the setting.
+        learned: what was chosen.
+        classical: baselines and tuned methods, by name.
+        choice: of what is deployed, with the costs of all these on the validation problems.
+        seed: of the run.
+        place: where the guard is kept.
+
+    Returns:
+        The guarded algorithm; None where a classical method was chosen, where the experiment guards its algorithm
+        itself, and where there is no fallback.
+    """
+    if choice.chosen != LEARNED or isinstance(learned, Safeguarded):
+        return None
+    problems = experiment.draw(Role.validation, seed, optimal_losses=True)
+    form = form_of_points(experiment.problem_class, jax.tree.map(lambda leaf: leaf[0], problems))
+    anything = learned.on_vectors or form.is_vector or not form.is_array
+    own = {name: each for name, each in classical.items() if name in experiment.baselines} or classical
+    able = [name for name, each in own.items() if (anything or not each.on_vectors) and name in choice.costs]
+    if not able:
+        return None
+    best = own[min(able, key=lambda name: np.nan_to_num(choice.costs[name], nan=np.inf))]
+    if bool(eqx.tree_equal(learned, best)):
+        return None
+
+    def chosen() -> Algorithm:
+        return guard(
+            learned, best, experiment.problem_class, problems, criterion=experiment.criterion,
+            horizon=experiment.horizon, key=own_key(seed, 0x6A2D), checkpoints=place.evaluations,
+        )  # fmt: skip
+
+    found, _ = place.algorithm("guard", chosen)
+    assert isinstance(found, Safeguarded)
+    return found
+
+
+def under(guarded: Safeguarded | None, algorithm: Algorithm) -> Algorithm:
+    """Another algorithm of the same kind under the same guard, if there is one."""
+    return algorithm if guarded is None else eqx.tree_at(lambda each: each.learned, guarded, algorithm)
