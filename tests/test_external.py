@@ -209,6 +209,14 @@ def test_a_file_that_is_no_table(tmp_path):
         certify_table(tmp_path / "times.csv", "seconds", cap=1.0)
 
 
+def test_an_empty_line_in_a_table_of_one_column_is_an_empty_cell(tmp_path):
+    (tmp_path / "times.csv").write_text("seconds\n1.0\n\n2.0\n\n\n")
+    with pytest.raises(ValueError, match="row 2 of 'seconds' is '', not a number"):
+        certify_table(tmp_path / "times.csv", "seconds", cap=10.0)
+    (tmp_path / "times.csv").write_text("seconds\n1.0\n2.0\n\n")
+    assert certify_table(tmp_path / "times.csv", "seconds", cap=10.0)[0].n == 2
+
+
 def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
     """The kernel tells a child of the death of its parent only if that happens after the child has asked for it."""
     script = "import os; from loa.deployment.any_solver import solver_process as p; p._die_with(%s); print('alive')"

@@ -159,6 +159,11 @@ class ProblemClass(eqx.Module):
         """The constraint of one problem, whether the class has one for all problems or a method."""
         return self.constraint(problem) if callable(self.constraint) else self.constraint
 
+    def check_numbers(self, problem: Any) -> None:
+        """Refuse one problem, given as numbers, whose constraint nothing satisfies, such as lower > upper in a Box."""
+        if self.has("constraint"):
+            self.term(problem)
+
     def _smooth_and_constraint(self, x: Any, problem: Any) -> Scalar:
         """The loss of a class that defines only its smooth part."""
         smooth = self.smooth(x, problem)

@@ -86,8 +86,8 @@ def _leads(
 ) -> bool:
     """Whether the guarded algorithm is still ahead of the best classical method, with both timed in turn."""
     rival = min(classical, key=lambda name: np.nan_to_num(choice.costs[name], nan=np.inf))
-    costs = judged(experiment, {LEARNED: guarded, rival: classical[rival]}, cost, seed, place, "choice of the guard")
-    return costs[LEARNED] <= costs[rival]
+    found = judged(experiment, {LEARNED: guarded, rival: classical[rival]}, cost, seed, place, "choice of the guard")
+    return found[LEARNED].cost <= found[rival].cost
 
 
 def under(guarded: Safeguarded | None, algorithm: Algorithm) -> Algorithm:

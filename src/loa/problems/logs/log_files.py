@@ -163,6 +163,10 @@ def _csv(path: Path) -> dict[str, list[Any]]:
     twice = [name for place, name in enumerate(header) if name in header[:place]]
     if twice:
         raise ValueError(f"there are two columns {twice[0]!r}")
+    while rows and not rows[-1]:
+        rows.pop()
+    if len(header) == 1:
+        rows = [row or [""] for row in rows]  # an empty line is an empty cell there
     short = [index for index, row in enumerate(rows) if row and len(row) != len(header)]
     if short:
         raise ValueError(f"row {short[0] + 1} has {len(rows[short[0]])} cells, but there are {len(header)} columns")
