@@ -31,7 +31,7 @@ DENSE = 100
 """The evolution of the gap is kept at each of this many first steps, and at as many later times."""
 
 TIMING = 60.0
-"""About how many seconds are spent on timing the algorithms once more."""
+"""About how many seconds are spent on timing the algorithms again."""
 
 LARGE = 2**14
 """Numbers in a problem from which on problems are not faster together, and each takes seconds."""
@@ -94,7 +94,7 @@ def _timed_again(
     experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, values: Mapping[str, Any],
     place: RunDirectory,
 ) -> dict[str, Any]:  # fmt: skip
-    """The same values, with all algorithms timed once more in turn, on fewer problems if all would take too long."""
+    """The same values, with all algorithms timed again in turn, on fewer problems if all would take too long."""
     enough = int(1e3 * TIMING / sum(float(each["milliseconds"]) for each in values.values()))
     count = max(1, min(enough, experiment.sizes["test"]))
     some = jax.tree.map(lambda leaf: leaf[:count], problems)
