@@ -17,6 +17,7 @@ from ..architectures.safeguarded import family_of
 from ..experiments.experiment import Experiment
 from ..problems.problem_class import ProblemClass
 from ..problems.role import Role, own_key
+from ..statistics.quantiles import rank
 from ..statistics.timing import best_in_turn
 from ..trajectory.evaluation import evaluate
 from ..trajectory.kernels import evolution
@@ -154,8 +155,8 @@ def _gap(
         key=jax.random.key(0x7E57), batch=32 if numbers <= LARGE else 1, checkpoints=place.evaluations,
     )[:, times]  # fmt: skip
     gap = np.where(np.isfinite(gap), gap, np.inf)
-    with np.errstate(invalid="ignore"):
-        low, median, high = np.quantile(gap, [0.025, 0.5, 0.975], axis=0, method="inverted_cdf")
+    ordered = np.sort(gap, axis=0)
+    low, median, high = (ordered[rank(len(ordered), level) - 1] for level in (0.025, 0.5, 0.975))
     return np.stack([gap.mean(axis=0), median, low, high], axis=-1)
 
 
