@@ -146,7 +146,7 @@ def side_by_side(Class: Any, count: int, tolerance: float, most: int) -> dict[st
         started = time.perf_counter()
         found = jax.block_until_ready(runs[name]())
         first = time.perf_counter() - started
-        # optimistix has looked at the gradient of its last accepted point, the others at that of the last point
+        # optimistix has evaluated the gradient of its last accepted point, the others at that of the last point
         solved = float(np.mean(np.asarray(norms(found, given)) < 1.001 * tolerance))
         rows[name] = {"first_seconds": first, "solved": solved, "problems": len(found), "milliseconds": np.inf}
     for _ in range(ROUNDS):

@@ -30,7 +30,7 @@ import loa  # noqa: E402
 
 
 class Table(NamedTuple):
-    """One table of others: a problem class, after how many steps it is looked at, and from how much loa learns."""
+    """One table of others: a problem class, after how many steps it is measured, and from how much loa learns."""
 
     problem_class: Any
     steps: tuple[int, ...]
