@@ -18,6 +18,8 @@ import numpy as np
 import loa
 from loa.deployment import solve_with
 from loa.experiments.families.programs import GUESSES
+from loa.experiments.from_file.problem_class import _problem_class as problem_class_of
+from loa.experiments.from_file.problem_class import imported
 from loa.learning.programs import first_penalties, folded, learn_penalties
 from loa.problems.programs.quadratic_programs import Residual
 
@@ -65,7 +67,7 @@ def one_at_a_time(algorithm, problem_class, problems, criterion):
 
 
 def report(name, number, eps):
-    problem_class = own_problem_class._problem_class(own_problem_class.imported(EXAMPLES / f"{name}.py"))
+    problem_class = problem_class_of(imported(EXAMPLES / f"{name}.py"))
     problems, criterion = problem_class.draw(jax.random.key(2), number), loa.residuals_below(eps, eps)
     loop = lambda solver, **settings: fastest(  # noqa: E731
         lambda: solve_with(solver, problem_class, problems, eps_abs=eps, eps_rel=eps, **settings)

@@ -275,7 +275,7 @@ def test_an_interrupted_run_says_how_to_resume_and_does(own):
     assert again.returncode == 1
     assert again.stderr.startswith("loa: runs/bowls holds an interrupted run; add --resume")
     assert resumed.returncode == 0, resumed.stderr
-    assert "done so far: learn, choice, prior" in resumed.stdout
+    assert "done so far: learn, choice, guard, prior" in resumed.stdout
     assert "all of these hold together" in resumed.stdout
     assert (place / "runs" / "bowls" / "report.html").exists()
 

@@ -9,6 +9,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from loa.experiments.from_file.problem_class import _problem_class as problem_class_of
+from loa.experiments.from_file.problem_class import imported
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 EXTRAS = {"risk_parity": "skfolio", "portfolio_limits": "skfolio", "power_flow": "pandapower"}
@@ -32,7 +35,7 @@ def test_an_example_is_short(path):
 def test_a_problem_of_an_example_has_a_finite_loss_and_a_gradient(path):
     if path.stem in EXTRAS:
         pytest.importorskip(EXTRAS[path.stem], reason=f"{path.name} needs {EXTRAS[path.stem]}, of the extra gallery")
-    problem_class = own_problem_class._problem_class(own_problem_class.imported(path))
+    problem_class = problem_class_of(imported(path))
 
     options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 

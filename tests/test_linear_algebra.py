@@ -65,7 +65,7 @@ def calls(function, *operands):
 
 
 @pytest.mark.skipif(
-    not batched_lapack.DIVIDING[0] <= jaxlib_version < linear_algebra.DIVIDING[1], reason="this jaxlib divides no batch"
+    not batched_lapack.DIVIDING[0] <= jaxlib_version < batched_lapack.DIVIDING[1], reason="this jaxlib divides no batch"
 )
 @pytest.mark.parametrize(("batch", "size", "part"), [(63, 30, "7x30x30"), (64, 3, "64x3x3"), (3, 100, "100x100")])
 def test_no_call_is_large_enough_to_be_divided(batch, size, part):

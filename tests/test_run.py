@@ -134,7 +134,7 @@ def test_a_run_leaves_everything_and_nothing_else(finished):
     again = Results.load(directory)
     assert again.summary == finished[0].summary
     assert again.certificates == finished[0].certificates
-    assert isinstance(loa.load(directory / f"algorithm{SUFFIX}"), loa.HeavyBall)
+    assert isinstance(loa.load(directory / f"algorithm{SUFFIX}").learned, loa.HeavyBall)
 
 
 def test_the_summary_holds_what_others_rely_on(finished):
