@@ -127,8 +127,8 @@ it, because the machine had other work, which makes the clock run on. The target
 
 ONE_AT_A_TIME = """## One problem at a time
 
-`loa.Solver` on the same control problems, {latency[problems]} states one after the other, from NumPy array to NumPy
-array: from a cold start, warm-started at the solution, and with a deadline of 1 ms. Milliseconds.
+`loa.Solver` solves the same control problems, {latency[problems]} states one after the other, from NumPy array to NumPy
+array: from a cold start, warm-started at the solution, and with a deadline of 1 ms. Times are in milliseconds.
 
 | | steps | median | 99% | warm, median | 99% | deadline, median | 99% |
 |---|---:|---:|---:|---:|---:|---:|---:|
@@ -137,10 +137,10 @@ array: from a cold start, warm-started at the solution, and with a deadline of 1
 
 IN_OTHER_PROGRAMS = """## In SciPy and PyTorch
 
-What a step takes beyond the functions that it asks, after {elsewhere[steps]} steps in which it was compiled:
-Rosenbrock's function of {elsewhere[dimension]} variables in SciPy, a network of 71 parameters in PyTorch. Microseconds,
-the median of {elsewhere[rounds]} rounds. A line search asks several times in a step. The last column has their own
-methods.
+The table has the time of a step beyond the functions that it calls, once {elsewhere[steps]} steps have compiled it: in
+SciPy for Rosenbrock's function of {elsewhere[dimension]} variables, in PyTorch for a network of 71 parameters. It is in
+microseconds, the median of {elsewhere[rounds]} rounds. A line search calls the functions several times in a step. The
+last column has the methods of SciPy and PyTorch themselves.
 
 | | loa | theirs |
 |---|---|---|
@@ -149,12 +149,13 @@ methods.
 
 SAFEGUARD = """## A safeguard
 
-Each algorithm alone, guarded by `loa.learning.guard`, and its fallback, on {safeguard[problems]} problems of the class
-that the guard was chosen for, and of changed ones; a guarded run may take 10% more steps than the horizon. Lost are
-problems that the fallback solves and the guarded algorithm does not. Where the fallback solves the problem, the next
-columns have the ratio of the mean steps, and the share of problems within the steps of the fallback plus 10% (and one
-step). Untouched is the share of what the algorithm solves alone for which nothing changes. Where an algorithm is the
-faster one on average, there are still problems on which the fallback would have been faster, as only running it shows.
+The table has each algorithm alone, guarded by `loa.learning.guard`, and its fallback, on {safeguard[problems]} problems
+of the class that the guard was chosen for, and of changed ones; a guarded run may take 10% more steps than the horizon.
+"Lost" counts the problems that the fallback solves and the guarded algorithm does not. On the problems that the
+fallback solves, the next columns have the ratio of the mean steps, and the share of problems within the steps of the
+fallback plus 10% (and one step). "Untouched" is the share of the problems solved without a guard on which nothing
+changes. Where an algorithm is the faster one on average, there are still problems on which the fallback would
+have been faster, as only running it shows.
 
 | | change | alone: steps, solved | guarded | fallback | lost | ratio | within | untouched |
 |---|---|---:|---:|---:|---:|---:|---:|---:|
@@ -320,7 +321,7 @@ def mini_batches_table(numbers: dict) -> str:
         "",
         "The paper draws new randomness for every step, and we draw new mini-batches accordingly. Going through the",
         f"data in shuffled passes takes {lower:.0%} fewer steps. The start, one draw that all problems share, matters",
-        "equally. A comparison of numbers for Adam(0.02) therefore has to state both. The table has the results on",
+        "just as much. A comparison of numbers for Adam(0.02) therefore has to state both. The table has results on",
         f"{numbers['problems']} problems, with at most {numbers['horizon']} steps:",
         "",
         "| seed of the start | mini-batches | mean | solved |",

@@ -76,7 +76,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a family came: its best setting, the cost of it, on how many problems, and where it came to."""
+    """How far a family came: its best setting, the cost of that, on how many problems, and its final place."""
 
     family: Family
     setting: Mapping[str, float]
@@ -163,7 +163,7 @@ class Race:
     report: Callable[[str], None] = lambda line: None
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
-        """All families in the order of how they came in: the winner first."""
+        """All families in the order in which they finished, the winner first."""
         racing, classical, out = [Standing(each, each.start, math.inf, 0, "the start") for each in families], [], []
         for number in range(len(ROUNDS)):
             ran = sorted((self._tried(each, number) for each in racing), key=_order)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...algorithms.gradient_descent import GradientDescent
+from ...architectures.safeguarded import Safeguarded
 from ...problems.criterion import distance_below
 from ...problems.examples.running_example import RunningExample
 from ...problems.role import Role, own_key
@@ -30,7 +31,8 @@ def check_claims(setting: Experiment, results: Results, directory: Path, console
     seed = results.summary.seed
     checked = measured_claims(setting, own_key(seed, 0xC1A1))
     console.print(_table(checked))
-    _draw(setting, load(directory / f"algorithm{SUFFIX}"), seed, directory)
+    deployed = load(directory / f"algorithm{SUFFIX}")
+    _draw(setting, deployed.learned if isinstance(deployed, Safeguarded) else deployed, seed, directory)
     described = tuple(
         {**claim._asdict(), "measured": float(claim.measured), "holds": bool(claim.holds)} for claim in checked
     )

@@ -37,7 +37,7 @@ def _race(found: Choice) -> list[Markup]:
     told = tag(
         "p",
         "Families of algorithms raced on training problems. In every round each tried more settings on more problems, "
-        "and the worse half was left behind; the final was on validation problems. The settings are in summary.json.",
+        "and the worse half was dropped; the final was on validation problems. The settings are in summary.json.",
     )
     rows = [
         [each.name, each.kind, each.came_to, number(each.problems), number(each.cost, 4)] for each in found.entrants
