@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 from ...algorithms.gradient_descent import GradientDescent
-from ...architectures.safeguarded import Safeguarded
 from ...problems.criterion import distance_below
 from ...problems.examples.running_example import RunningExample
 from ...problems.role import Role, own_key
@@ -32,7 +31,8 @@ def check_claims(setting: Experiment, results: Results, directory: Path, console
     checked = measured_claims(setting, own_key(seed, 0xC1A1))
     console.print(_table(checked))
     deployed = load(directory / f"algorithm{SUFFIX}")
-    _draw(setting, deployed.learned if isinstance(deployed, Safeguarded) else deployed, seed, directory)
+    assert isinstance(deployed, GradientDescent)
+    _draw(setting, deployed, seed, directory)
     described = tuple(
         {**claim._asdict(), "measured": float(claim.measured), "holds": bool(claim.holds)} for claim in checked
     )
