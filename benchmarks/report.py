@@ -77,19 +77,6 @@ L-BFGS on {classical_speed[images][problems]} image problems is compared with Sc
 {classical_speed[images][mean_stopping_time]:.0f} and {classical_speed[images][other_mean_steps]:.0f}. OpenBLAS used
 {classical_speed[images][blas_threads]} thread, which was the faster choice.
 
-## Beside other libraries
-
-L-BFGS with ten pairs, on the same problems and in float64, until the norm of the gradient is below the same tolerance
-(`benchmarks/other_libraries.py`): `loa.solve`, `vmap` over jaxopt {other_libraries[versions][jaxopt]} and optimistix
-{other_libraries[versions][optimistix]}, and a loop over SciPy {other_libraries[versions][scipy]} with our compiled
-value and gradient. They take turns, compiled beforehand; the shortest time counts. SciPy gets a few of the problems.
-
-| problems | steps, mean and longest | library | ms per problem | solved |
-|---|---:|---|---:|---:|
-{libraries}
-
-{verdicts}
-
 ## Certificates
 
 On one core, all certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals
@@ -110,15 +97,28 @@ one, as the largest residual of the solutions shows in the last column.
 {in_c}
 
 {more}
+"""
 
-## Startup
+OTHER_LIBRARIES = """## Beside other libraries
+
+L-BFGS with ten pairs, on the same problems and in float64, until the norm of the gradient is below the same tolerance
+(`benchmarks/other_libraries.py`): `loa.solve`, `vmap` over jaxopt {other_libraries[versions][jaxopt]} and optimistix
+{other_libraries[versions][optimistix]}, and a loop over SciPy {other_libraries[versions][scipy]} with our compiled
+value and gradient. They take turns, compiled beforehand; the shortest time counts. SciPy gets a few of the problems.
+
+| problems | steps, mean and longest | library | ms per problem | solved |
+|---|---:|---|---:|---:|
+{rows}
+"""
+
+STARTUP = """## Startup
 
 Seconds of a fresh process, the shortest of several where it is quick; in parentheses those that processors worked for
 it, because the machine had other work, which makes the clock run on. The targets are for a machine without other work.
 
 | | seconds | target |
 |---|---:|---:|
-{waiting}
+{rows}
 
 "Known" means that `loa.keep_programs()` or an earlier run has kept the compiled programs. XLA spent
 {startup[lasso_first][compiling]:.0f} s of the first run of `loa run lasso` on compiling, and
@@ -254,6 +254,19 @@ def waiting_row(words: str, name: str, startup: dict) -> str:
     """One line of the table of what a newcomer waits for."""
     seconds, target = startup[name], startup["targets"].get(name)
     return f"| {words} | {seconds['seconds']:.2g} ({seconds['cpu_seconds']:.2g}) | {target or ''} |"
+
+
+def waiting_table(startup: dict) -> str:
+    """What a newcomer waits for."""
+    return "\n".join(waiting_row(*row, startup) for row in WAITING)
+
+
+def library_table(numbers: dict) -> str:
+    """Workloads and libraries, and what came of it in words."""
+    workloads = numbers["workloads"]
+    libraries = [row for name, each in workloads.items() for row in library_rows(name, each)]
+    verdicts = " ".join(library_verdict(name, each) for name, each in workloads.items())
+    return "\n".join([*libraries, "", verdicts])
 
 
 def library_rows(name: str, numbers: dict) -> list[str]:
@@ -412,9 +425,11 @@ def paces(numbers: dict) -> str:
 
 
 MEASURED_LATER = {
+    "other_libraries": (OTHER_LIBRARIES, library_table),
     "latency": (ONE_AT_A_TIME, latency_rows),
     "elsewhere": (IN_OTHER_PROGRAMS, overhead_rows),
     "safeguard": (SAFEGUARD, guard_rows),
+    "startup": (STARTUP, waiting_table),
 }
 """Sections of the page on speed, which are left out until they are measured."""
 
@@ -459,17 +474,12 @@ def main() -> None:
     speeds = results["classical_speed"]
     classical = [classical_row("FISTA, LASSO", speeds["lasso"]), classical_row("L-BFGS, images", speeds["images"])]
     in_c = [c_row(name, numbers) for name, numbers in results["c_export"]["algorithms"].items()]
-    workloads = results["other_libraries"]["workloads"]
-    libraries = [row for name, numbers in workloads.items() for row in library_rows(name, numbers)]
-    verdicts = " ".join(library_verdict(name, numbers) for name, numbers in workloads.items())
     tables = dict(curve="\n".join(rows), classical="\n".join(classical), in_c="\n".join(in_c))
     tables["more"] = "\n".join(
         text.format(**results, rows=rows(results[name]), paces=paces(results[name]) if name == "safeguard" else "")
         for name, (text, rows) in MEASURED_LATER.items()
         if name in results
     ).rstrip()
-    tables |= dict(waiting="\n".join(waiting_row(*row, results["startup"]) for row in WAITING))
-    tables |= dict(libraries="\n".join(libraries), verdicts=verdicts)
     page = PAGE.format(**results, **results["throughput"]["machine"], **tables)
     (HERE.parent / "docs" / "speed.md").write_text(page)
     sections = [LEARNED.rstrip(), learned_overview(list(loa.shipped())), *map(learned_table, loa.shipped())]
