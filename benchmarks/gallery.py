@@ -130,8 +130,8 @@ def verdict(objective: str, runs: dict[str, RunSummary | str]) -> str:
     return (
         f"Of {len(runs)} families, {len(done)} were finished, the longest in {longest:.1f} min. In {level} the "
         f"deployed algorithm is at most 2% worse than the best classical method in {COSTS[cost].title}. In "
-        f"{sum(map(clearly_better, done))} it is better by 1.5 × or more both in steps and by the clock, or as good "
-        "where a classical method takes fewer than ten steps."
+        f"{sum(map(clearly_better, done))} it is better by 1.5 × or more both in steps and in wall-clock time, or as "
+        "good where a classical method takes fewer than ten steps."
     )
 
 

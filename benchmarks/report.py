@@ -77,19 +77,6 @@ L-BFGS on {classical_speed[images][problems]} image problems is compared with Sc
 {classical_speed[images][mean_stopping_time]:.0f} and {classical_speed[images][other_mean_steps]:.0f}. OpenBLAS used
 {classical_speed[images][blas_threads]} thread, which was the faster choice.
 
-## Beside other libraries
-
-L-BFGS with ten pairs, on the same problems and in float64, until the norm of the gradient is below the same tolerance
-(`benchmarks/other_libraries.py`): `loa.solve`, `vmap` over jaxopt {other_libraries[versions][jaxopt]} and optimistix
-{other_libraries[versions][optimistix]}, and a loop over SciPy {other_libraries[versions][scipy]} with our compiled
-value and gradient. They take turns, compiled beforehand; the shortest time counts. SciPy gets a few of the problems.
-
-| problems | steps, mean and longest | library | ms per problem | solved |
-|---|---:|---|---:|---:|
-{libraries}
-
-{verdicts}
-
 ## Certificates
 
 On one core, all certificates for 1000 problems × 100 candidates (the posterior with λ and references, and eight goals
@@ -110,15 +97,28 @@ one, as the largest residual of the solutions shows in the last column.
 {in_c}
 
 {more}
+"""
 
-## Startup
+OTHER_LIBRARIES = """## Beside other libraries
+
+L-BFGS with ten pairs, on the same problems and in float64, until the norm of the gradient is below the same tolerance
+(`benchmarks/other_libraries.py`): `loa.solve`, `vmap` over jaxopt {other_libraries[versions][jaxopt]} and optimistix
+{other_libraries[versions][optimistix]}, and a loop over SciPy {other_libraries[versions][scipy]} with our compiled
+value and gradient. They take turns, compiled beforehand; the shortest time counts. SciPy gets a few of the problems.
+
+| problems | steps, mean and longest | library | ms per problem | solved |
+|---|---:|---|---:|---:|
+{rows}
+"""
+
+STARTUP = """## Startup
 
 Seconds of a fresh process, the shortest of several where it is quick; in parentheses those that processors worked for
 it, because the machine had other work, which makes the clock run on. The targets are for a machine without other work.
 
 | | seconds | target |
 |---|---:|---:|
-{waiting}
+{rows}
 
 "Known" means that `loa.keep_programs()` or an earlier run has kept the compiled programs. XLA spent
 {startup[lasso_first][compiling]:.0f} s of the first run of `loa run lasso` on compiling, and
@@ -127,8 +127,8 @@ it, because the machine had other work, which makes the clock run on. The target
 
 ONE_AT_A_TIME = """## One problem at a time
 
-`loa.Solver` on the same control problems, {latency[problems]} states one after the other, from NumPy array to NumPy
-array: from a cold start, warm-started at the solution, and with a deadline of 1 ms. Milliseconds.
+`loa.Solver` solves the same control problems, {latency[problems]} states one after the other, from NumPy array to NumPy
+array: from a cold start, warm-started at the solution, and with a deadline of 1 ms. Times are in milliseconds.
 
 | | steps | median | 99% | warm, median | 99% | deadline, median | 99% |
 |---|---:|---:|---:|---:|---:|---:|---:|
@@ -137,10 +137,10 @@ array: from a cold start, warm-started at the solution, and with a deadline of 1
 
 IN_OTHER_PROGRAMS = """## In SciPy and PyTorch
 
-What a step takes beyond the functions that it asks, after {elsewhere[steps]} steps in which it was compiled:
-Rosenbrock's function of {elsewhere[dimension]} variables in SciPy, a network of 71 parameters in PyTorch. Microseconds,
-the median of {elsewhere[rounds]} rounds. A line search asks several times in a step. The last column has their own
-methods.
+The table has the time of a step beyond the functions that it calls, once {elsewhere[steps]} steps have compiled it: in
+SciPy for Rosenbrock's function of {elsewhere[dimension]} variables, in PyTorch for a network of 71 parameters. It is in
+microseconds, the median of {elsewhere[rounds]} rounds. A line search calls the functions several times in a step. The
+last column has the methods of SciPy and PyTorch themselves.
 
 | | loa | theirs |
 |---|---|---|
@@ -149,12 +149,13 @@ methods.
 
 SAFEGUARD = """## A safeguard
 
-Each algorithm alone, guarded by `loa.learning.guard`, and its fallback, on {safeguard[problems]} problems of the class
-that the guard was chosen for, and of changed ones; a guarded run may take 10% more steps than the horizon. Lost are
-problems that the fallback solves and the guarded algorithm does not. Where the fallback solves the problem, the next
-columns have the ratio of the mean steps, and the share of problems within the steps of the fallback plus 10% (and one
-step). Untouched is the share of what the algorithm solves alone for which nothing changes. Where an algorithm is the
-faster one on average, there are still problems on which the fallback would have been faster, as only running it shows.
+The table has each algorithm alone, guarded by `loa.learning.guard`, and its fallback, on {safeguard[problems]} problems
+of the class that the guard was chosen for, and of changed ones; a guarded run may take 10% more steps than the horizon.
+"Lost" counts the problems that the fallback solves and the guarded algorithm does not. On the problems that the
+fallback solves, the next columns have the ratio of the mean steps, and the share of problems within the steps of the
+fallback plus 10% (and one step). "Untouched" is the share of the problems solved without a guard on which nothing
+changes. Where an algorithm is the faster one on average, there are still problems on which the fallback would
+have been faster, as only running it shows.
 
 | | change | alone: steps, solved | guarded | fallback | lost | ratio | within | untouched |
 |---|---|---:|---:|---:|---:|---:|---:|---:|
@@ -255,6 +256,19 @@ def waiting_row(words: str, name: str, startup: dict) -> str:
     return f"| {words} | {seconds['seconds']:.2g} ({seconds['cpu_seconds']:.2g}) | {target or ''} |"
 
 
+def waiting_table(startup: dict) -> str:
+    """What a newcomer waits for."""
+    return "\n".join(waiting_row(*row, startup) for row in WAITING)
+
+
+def library_table(numbers: dict) -> str:
+    """Workloads and libraries, and what came of it in words."""
+    workloads = numbers["workloads"]
+    libraries = [row for name, each in workloads.items() for row in library_rows(name, each)]
+    verdicts = " ".join(library_verdict(name, each) for name, each in workloads.items())
+    return "\n".join([*libraries, "", verdicts])
+
+
 def library_rows(name: str, numbers: dict) -> list[str]:
     """One workload of the table of libraries."""
     first = f"{numbers['problems']:,} {name.split(',')[0]}", f"{numbers['mean_steps']:.0f}, {numbers['longest']}"
@@ -320,7 +334,7 @@ def mini_batches_table(numbers: dict) -> str:
         "",
         "The paper draws new randomness for every step, and we draw new mini-batches accordingly. Going through the",
         f"data in shuffled passes takes {lower:.0%} fewer steps. The start, one draw that all problems share, matters",
-        "equally. A comparison of numbers for Adam(0.02) therefore has to state both. The table has the results on",
+        "just as much. A comparison of numbers for Adam(0.02) therefore has to state both. The table has results on",
         f"{numbers['problems']} problems, with at most {numbers['horizon']} steps:",
         "",
         "| seed of the start | mini-batches | mean | solved |",
@@ -411,9 +425,11 @@ def paces(numbers: dict) -> str:
 
 
 MEASURED_LATER = {
+    "other_libraries": (OTHER_LIBRARIES, library_table),
     "latency": (ONE_AT_A_TIME, latency_rows),
     "elsewhere": (IN_OTHER_PROGRAMS, overhead_rows),
     "safeguard": (SAFEGUARD, guard_rows),
+    "startup": (STARTUP, waiting_table),
 }
 """Sections of the page on speed, which are left out until they are measured."""
 
@@ -458,17 +474,12 @@ def main() -> None:
     speeds = results["classical_speed"]
     classical = [classical_row("FISTA, LASSO", speeds["lasso"]), classical_row("L-BFGS, images", speeds["images"])]
     in_c = [c_row(name, numbers) for name, numbers in results["c_export"]["algorithms"].items()]
-    workloads = results["other_libraries"]["workloads"]
-    libraries = [row for name, numbers in workloads.items() for row in library_rows(name, numbers)]
-    verdicts = " ".join(library_verdict(name, numbers) for name, numbers in workloads.items())
     tables = dict(curve="\n".join(rows), classical="\n".join(classical), in_c="\n".join(in_c))
     tables["more"] = "\n".join(
         text.format(**results, rows=rows(results[name]), paces=paces(results[name]) if name == "safeguard" else "")
         for name, (text, rows) in MEASURED_LATER.items()
         if name in results
     ).rstrip()
-    tables |= dict(waiting="\n".join(waiting_row(*row, results["startup"]) for row in WAITING))
-    tables |= dict(libraries="\n".join(libraries), verdicts=verdicts)
     page = PAGE.format(**results, **results["throughput"]["machine"], **tables)
     (HERE.parent / "docs" / "speed.md").write_text(page)
     sections = [LEARNED.rstrip(), learned_overview(list(loa.shipped())), *map(learned_table, loa.shipped())]

@@ -167,7 +167,7 @@ def section(name: str) -> str:
         *rows,
         "",
         f"![Gap, contraction factor and stopping time](reproduction/{name}/{shown}.png)",
-        *(["", f"What was done differently: {ours.differs}"] if ours.differs else []),
+        *(["", f"Difference: {ours.differs}"] if ours.differs else []),
     ])  # fmt: skip
 
 

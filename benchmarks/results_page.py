@@ -33,9 +33,9 @@ has tuned versions of more classical methods, on 250 problems each.
 
 ## How many looks there were
 
-Within a run, test problems are used for nothing else. Across runs that is not so: of the runs that the history of this
-page records, the last one is shown, and what an earlier one at the same seed had shown may have influenced it. Where a
-seed was used more than once, read the confidence of its certificates as that of one look among several.
+Within a run, test problems are used for nothing else. Across runs this does not hold: of the runs that the history of
+this page records, the last one is shown, and the results of an earlier one at the same seed may have influenced it.
+Where a seed was used more than once, read the confidence of its certificates as that of one look among several.
 
 | experiment | looks recorded, by seed | what changed after a look |
 |---|---|---|
@@ -45,11 +45,11 @@ seed was used more than once, read the confidence of its certificates as that of
 | network | 0, 0, **20261118** | sizes of the draws; then another seed |
 | stochastic-network | 0, 0, 0 | baselines, then the number of candidates |
 
-The seed 20261118 was committed before its first use, with the sizes of the presets, and each of its runs was made
-once, with the commit that its section names: what came out is shown. Their times are those of a machine on which ten to
-thirty other processes ran, so only times within a table can be compared, and these roughly. Images and mini-batches
-have not been run with that seed yet; what is shown of them was made with the keys of roles before version 0.1, and with
-seed 0, at which the weights that ship with loa were learned. Runs keep a
+The seed 20261118 was committed before its first use, with the sizes of the presets, and each of its runs was made once,
+with the commit that its section names; the results are shown as they are. Their times are those of a machine on which
+ten to thirty other processes ran, so only times within a table can be compared, and these roughly. Images and
+mini-batches have not been run with that seed yet; their results were made with the keys of roles before version 0.1,
+and with seed 0, at which the weights that ship with loa were learned. Runs keep a
 [ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
 """
 
@@ -114,7 +114,7 @@ def section(summary: RunSummary) -> str:
         *(algorithm_row(*item) for item in {"**learned**": summary.learned, **summary.baselines}.items()),
         *(algorithm_row(f"learned, on {test}", numbers) for test, numbers in summary.more_tests.items()),
         "",
-        f"With {summary.confidence:.0%} confidence, all of the first group together, each of the others alone:",
+        f"With {summary.confidence:.0%} confidence, these hold all together, except for those marked as alone:",
         "",
         "| certificate | bound | on its own sample | on the test problems | above the test |",
         "|---|---:|---:|---:|---:|",

@@ -29,18 +29,18 @@ from loa.parallel.shared_folder import SharedFolder, help_in
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 SIZES = [10**3, 10**4, 10**5, 10**6, 10**7]
-CANDIDATES, WORKERS = 100, (1, 2, 4, 8)
+CANDIDATES, WORKERS, MEASURED = 100, (1, 2, 4, 8), (1, 2, 8)
 SLEEP = 0.05
 """Seconds of a task that sleeps: many more of these than cores can run at the same time."""
 
 
 def stored(folder, problems, candidates):
-    """Gradient descent on the running example, to an accuracy of 1e-6; candidates differ by their step size."""
+    """Gradient descent on the running example, to an accuracy of 1e-4; candidates differ by their step size."""
     steps = np.linspace(0.1, 0.5, candidates)
     stack = loa.stack([loa.GradientDescent(step) for step in steps]) if candidates > 1 else loa.GradientDescent(0.5)
     return loa.evaluate_on_disk(
         folder, stack, loa.problems.RunningExample(), loa.problems.Drawn(jax.random.key(0), problems),
-        criterion=loa.gap_below(1e-6), horizon=100, key=jax.random.key(1), progress=True,
+        criterion=loa.gap_below(1e-4), horizon=20, key=jax.random.key(1), progress=True,
     )  # fmt: skip
 
 
@@ -116,21 +116,20 @@ def seconds_of(executor, task, number):
 
 def warm(executor, workers):
     """Start all workers, and import in them what the tasks need."""
-    for _ in range(3):
-        seconds_of(executor, partial(time.sleep, 0.2), 4 * workers)
+    for _ in range(2):
+        seconds_of(executor, partial(time.sleep, 0.3), 4 * workers)
 
 
 def overhead():
     """Milliseconds of a task that does nothing on one worker, and the efficiency of tasks that only sleep."""
     found = {}
     for name, kind in KINDS.items():
-        with kind(1) as executor:
-            warm(executor, 1)
-            empty = min(seconds_of(executor, partial(time.sleep, 0.0), 100) for _ in range(3)) / 100
-        shares = {}
-        for workers in WORKERS:
+        shares, empty = {}, 0.0
+        for workers in MEASURED:
             with kind(workers) as executor:
                 warm(executor, workers)
+                if workers == 1:
+                    empty = min(seconds_of(executor, partial(time.sleep, 0.0), 100) for _ in range(3)) / 100
                 number = 16 * workers
                 best = min(seconds_of(executor, partial(time.sleep, SLEEP), number) for _ in range(3))
             shares[workers] = SLEEP * number / (workers * best)
@@ -142,7 +141,7 @@ def efficiency():
     """The same evaluation on one and two workers, and the time that its tasks take in all."""
     jax.config.update("jax_enable_x64", True)
     quadratics = loa.problems.Quadratics(dimension=50, strong_convexity=(0.01, 0.02), smoothness_range=(1.0, 5.0))
-    problems = quadratics.draw(jax.random.key(0), 4000)
+    problems = quadratics.draw(jax.random.key(0), 2000)
     setting = dict(criterion=loa.loss_below(1e-8), horizon=2000, key=jax.random.key(1))
     rows = []
     for workers in (1, 2):
@@ -167,44 +166,68 @@ def predicted(workers, tasks, seconds, each):
 
 
 def page():
-    read = {name: json.loads((RESULTS / f"scale-{name}.json").read_text()) for name in NAMES}
-    curve, large, measured, pairs = read["curve"]["rows"], read["large"], read["overhead"], read["efficiency"]
-    per_step = curve[-1]["processor_seconds"] / curve[-1]["steps"]
-    one, two = pairs["rows"]
-    cost = measured["kinds"]["`loa.Processes`, `--jobs`"]["milliseconds"] / 1e3
-    rows = "\n".join(
+    """The page, with a section for each part that was measured."""
+    files = {name: RESULTS / f"scale-{name}.json" for name in NAMES}
+    read = {name: json.loads(file.read_text()) for name, file in files.items() if file.exists()}
+    sections = [PAGE.format(cores=os.cpu_count(), jax=jax.__version__)]
+    for needed, section in SECTIONS:
+        if all(name in read for name in needed):
+            sections.append(section(*(read[name] for name in needed)))
+    (HERE.parent / "docs" / "at-scale.md").write_text("\n".join(sections))
+
+
+def of_curve(curve):
+    rows = curve["rows"]
+    lines = "\n".join(
         f"| {each['problems']:,} | {each['processor_seconds']:.1f} "
         f"| {1e6 * each['processor_seconds'] / each['problems']:.1f} "
         f"| {each['peak_mib']:.0f} | {each['megabytes']:.2f} |"
-        for each in curve
+        for each in rows
     )
+    return CURVE.format(rows=lines, grown=rows[-1]["peak_mib"] - rows[0]["peak_mib"])
+
+
+def of_large(large):
+    return LARGE.format(
+        large=large, busy=large["processor_seconds"] / 60, problems=large["problems"], candidates=large["candidates"],
+    )  # fmt: skip
+
+
+def of_overhead(measured):
     kinds = "\n".join(
         f"| {name} | {each['milliseconds']:.1f} | "
         + " | ".join(f"{share:.0%}" for share in each["sleeping"].values())
         + " |"
         for name, each in measured["kinds"].items()
     )
-    inside, tasks = one["seconds_inside"], pairs["tasks"]
-    model = {workers: predicted(workers, tasks, inside, cost) for workers in WORKERS}
+    cost = measured["kinds"]["`loa.Processes`, `--jobs`"]["milliseconds"]
+    return OVERHEAD.format(kinds=kinds, sleep=measured["sleep"], short=9 * cost)
+
+
+def of_efficiency(measured, pairs):
+    one, two = pairs["rows"]
+    cost = measured["kinds"]["`loa.Processes`, `--jobs`"]["milliseconds"] / 1e3
+    tasks = pairs["tasks"]
+    model = {workers: predicted(workers, tasks, one["seconds_inside"], cost) for workers in WORKERS}
     seconds = {row["workers"]: f"{row['seconds']:.2f}" for row in pairs["rows"]}
-    efficiencies = "\n".join(
+    lines = "\n".join(
         f"| {workers} | {seconds.get(workers, '–')} | {model[workers]:.2f} "
         f"| {model[1] / (workers * model[workers]):.0%} |"
         for workers in WORKERS
     )
-    fine = "\n".join(
+    gained = one["seconds"] / two["seconds"]
+    return EFFICIENCY.format(efficiencies=lines, tasks=tasks, gained=gained, cost=1e3 * cost)
+
+
+def of_steps(curve):
+    last = curve["rows"][-1]
+    per_step = last["processor_seconds"] / last["steps"]
+    lines = "\n".join(
         f"| {10**power:.0e} | {_duration(per_step * 10**power)} | {_duration(per_step * 10**power / 8)} "
         f"| {_duration(per_step * 10**power / 64)} |"
         for power in (9, 10, 11, 12)
     )
-    text = PAGE.format(
-        rows=rows, large=large, kinds=kinds, efficiencies=efficiencies, fine=fine, sleep=measured["sleep"],
-        tasks=tasks, gained=one["seconds"] / two["seconds"], cost=1e3 * cost, cores=os.cpu_count(),
-        nanoseconds=1e9 * per_step, jax=jax.__version__, problems=large["problems"], candidates=large["candidates"],
-        short=1e3 * 9 * cost, grown=curve[-1]["peak_mib"] - curve[0]["peak_mib"],
-        minutes=large["seconds"] / 60, share=large["processor_seconds"] / large["seconds"],
-    )  # fmt: skip
-    (HERE.parent / "docs" / "at-scale.md").write_text(text)
+    return STEPS.format(fine=lines, nanoseconds=1e9 * per_step)
 
 
 def _duration(seconds):
@@ -241,39 +264,43 @@ print(loa.measures.summary(best["stopping_time"]), loa.certify(best, "stopping_t
 `loa.Stored.at("million")` finds it again. Nothing loads more than one file, or one candidate. The files have one row
 for each trajectory, so that DuckDB, Polars or Spark can read them as well. With `executor=` each part is divided among
 workers, as on [a cluster](on-a-cluster.md).
+"""
 
-Gradient descent on the running example, one candidate, drawing and writing included. Each size ran in a process of
-its own; seconds are those of a core, and three of them or more go into importing JAX and compiling:
+CURVE = """Gradient descent on the running example, one candidate, drawing and writing included. Each size ran in a
+process of its own; seconds are those of a processor, and some of them go into importing JAX and compiling:
 
 | problems | seconds | µs per problem | peak of memory, MiB | MB on disk |
 |---:|---:|---:|---:|---:|
 {rows}
 
 From the first row to the last, memory grows by {grown:.0f} MiB. Python with JAX takes the most of it.
+"""
 
-**{problems:,} problems × {candidates} candidates**, {large[steps]:.1e} problem-steps, took {minutes:.1f} minutes,
-during which the process had {share:.0%} of a core. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are
+LARGE = """**{problems:,} problems × {candidates} candidates**, {large[steps]:.1e} problem-steps, took
+{busy:.1f} minutes of a processor. The peak of memory was **{large[peak_mib]:.0f} MiB**, and there are
 {large[megabytes]:.0f} MB in {large[files]} files. The means and outcomes of all candidates were read from them in
 {large[summary_seconds]:.0f} s.
+"""
 
-## What a task costs
+OVERHEAD = """## What a task costs
 
-Work for an executor is divided into {tasks} tasks or more. This is the time of a task that does nothing, on one worker,
+Work for an executor is divided into 32 tasks or more. This is the time of a task that does nothing, on one worker,
 and the efficiency of tasks that sleep for {sleep} s, 16 for each worker. As they do not compute, there may be more
 workers than cores:
 
-| | ms per task | 1 worker | 2 | 4 | 8 |
-|---|---:|---:|---:|---:|---:|
+| | ms per task | 1 worker | 2 | 8 |
+|---|---:|---:|---:|---:|
 {kinds}
 
 So with processes on one machine, a task of {short:.0f} ms is 90% efficient. The folder that calls with `--batch` share
 is for tasks of a second and more: each of them is a file that is written, found and removed.
+"""
 
-## Efficiency
+EFFICIENCY = """## Efficiency
 
 A model with two numbers: w workers need ⌈{tasks} / w⌉ rounds of a task and its overhead of {cost:.1f} ms, and the
 process that gives out tasks spends this overhead on every one of them. It is compared with an evaluation
-(4000 quadratics in dimension 50) on one and two workers; this machine has no more cores, so the other rows are the
+(2000 quadratics in dimension 50) on one and two workers; this machine has no more cores, so the other rows are the
 model alone, whose overhead the tasks above have checked with up to eight workers.
 
 | workers | measured, s | model, s | efficiency, by the model |
@@ -282,8 +309,9 @@ model alone, whose overhead the tasks above have checked with up to eight worker
 
 Two workers were {gained:.2f} × as fast as one. What the model leaves out: cores that share the bandwidth of memory,
 tasks of unequal length, and the seconds in which every new worker imports JAX and compiles.
+"""
 
-## What 10⁹ problem-steps and beyond take
+STEPS = """## What 10⁹ problem-steps and beyond take
 
 A problem-step of the largest row above costs {nanoseconds:.0f} ns of a core. For problems as small as these:
 
@@ -293,6 +321,14 @@ A problem-step of the largest row above costs {nanoseconds:.0f} ns of a core. Fo
 
 A step in dimension d costs about as much as its arithmetic, see [speed](speed.md); these numbers are a lower bound.
 """
+
+SECTIONS = [
+    (("curve",), of_curve),
+    (("large",), of_large),
+    (("overhead",), of_overhead),
+    (("overhead", "efficiency"), of_efficiency),
+    (("curve",), of_steps),
+]
 
 NAMES = {
     "curve": lambda: {"rows": [in_own_process(size, 1) for size in SIZES]},
@@ -304,6 +340,7 @@ NAMES = {
 if __name__ == "__main__":
     command, *rest = sys.argv[1:] or ["page"]
     if command == "one":
+        jax.config.update("jax_num_cpu_devices", os.cpu_count() or 1)
         print(json.dumps(one_size(*map(int, rest))))
     elif command == "help":
         help_in(Path(rest[0]), lambda: os.getppid() != int(rest[1]))

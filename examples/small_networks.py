@@ -1,4 +1,4 @@
-"""Small neural networks that each learn another curve from 20 points: `loa run examples/small_networks.py`."""
+"""Small neural networks that each learn a different curve from 20 points: `loa run examples/small_networks.py`."""
 
 import jax
 import jax.numpy as jnp

@@ -15,7 +15,7 @@ import loa
 jax.config.update("jax_enable_x64", True)
 
 # %% [markdown]
-# Smoothing splines with coefficients of very different curvature, each fitted to another noisy curve.
+# Smoothing splines with coefficients of very different curvature, each fitted to a different noisy curve.
 # The example was chosen to have much to learn: with a penalty that grows more slowly, L-BFGS is nearly as good, and the
 # verdict below was "not decided" when this notebook had such a penalty.
 

@@ -9,11 +9,18 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from loa.experiments.from_file import problem_class as from_file
+from loa.experiments.from_file import problem_class as own_problem_class
+from loa.experiments.from_file.logged import instances_in
+from loa.problems.from_functions import of_log
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-EXTRAS = {"risk_parity": "skfolio", "portfolio_limits": "skfolio", "power_flow": "pandapower"}
+EXTRAS = {
+    "risk_parity": "skfolio",
+    "portfolio_limits": "skfolio",
+    "logged_portfolios": "skfolio",
+    "power_flow": "pandapower",
+}
 """Packages that are not among loa's own requirements, by the example that needs them."""
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -34,7 +41,10 @@ def test_an_example_is_short(path):
 def test_a_problem_of_an_example_has_a_finite_loss_and_a_gradient(path):
     if path.stem in EXTRAS:
         pytest.importorskip(EXTRAS[path.stem], reason=f"{path.name} needs {EXTRAS[path.stem]}, of the extra gallery")
-    problem_class = from_file._problem_class(from_file.imported(path))
+    module = own_problem_class.imported(path)
+    logged = instances_in(module, path)
+    problem_class = own_problem_class._problem_class(module, logged)
+    problem_class = problem_class if logged is None else of_log(problem_class, logged)
 
     options = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 

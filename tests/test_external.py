@@ -17,6 +17,9 @@ import loa
 from loa.certificates import Quantile
 from loa.certificates.from_table import certify_table
 from loa.cli import app
+from loa.deployment.any_solver.bench import Bench, Task
+from loa.deployment.any_solver.external import External
+from loa.deployment.any_solver.killable import Run
 
 
 def doubled(instance, factor=2.0):
@@ -206,6 +209,14 @@ def test_a_file_that_is_no_table(tmp_path):
         certify_table(tmp_path / "times.csv", "seconds", cap=1.0)
 
 
+def test_an_empty_line_in_a_table_of_one_column_is_an_empty_cell(tmp_path):
+    (tmp_path / "times.csv").write_text("seconds\n1.0\n\n2.0\n\n\n")
+    with pytest.raises(ValueError, match="row 2 of 'seconds' is '', not a number"):
+        certify_table(tmp_path / "times.csv", "seconds", cap=10.0)
+    (tmp_path / "times.csv").write_text("seconds\n1.0\n2.0\n\n")
+    assert certify_table(tmp_path / "times.csv", "seconds", cap=10.0)[0].n == 2
+
+
 def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
     """The kernel tells a child of the death of its parent only if that happens after the child has asked for it."""
     script = "import os; from loa.deployment.any_solver import solver_process as p; p._die_with(%s); print('alive')"
@@ -214,3 +225,24 @@ def test_a_run_whose_parent_has_died_before_it_began_ends_at_once():
         for parent in ("os.getppid()", "-1")
     ]
     assert [(each.returncode, each.stdout) for each in outcomes] == [(0, "alive\n"), (1, "")]
+
+
+def test_a_record_that_was_damaged_is_not_believed_and_that_of_others_not_touched(tmp_path):
+    made, record = Run("solved", 2.0, 1.5, {"value": 7.0, "nothing": float("nan")}), tmp_path / "record.jsonl"
+    with Bench(External("sort {instance}"), ["a"], timeout=9.0, record=record) as bench:
+        bench._keep(Task(0), made)
+
+    def read():
+        with Bench(External("sort {instance}"), ["a"], timeout=9.0, record=record) as bench:
+            return bench._recorded(Task(0))
+
+    assert str(read()) == str(made)
+    whole = record.read_text()
+    for before, after in (("2.0", "1.0"), ("7.0", "6.0"), ('"limit": 9.0', '"limit": 8.0'), ("solved", "solvee")):
+        record.write_text(whole.replace(before, after))
+        assert read() is None
+    for theirs in ("dear diary\n", '{"task list": []}\n'):
+        record.write_text(theirs)
+        with pytest.raises(ValueError, match="holds no record of runs"):
+            read()
+        assert record.read_text() == theirs

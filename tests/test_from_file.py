@@ -436,7 +436,10 @@ def test_names_that_were_probably_misspelled_are_said(name, tmp_path):
     module = imported(written(tmp_path, MISSPELLED[name]))
     (sentence,) = near_misses(module)
     assert sentence.startswith(f"`{name}` is not a ")
-    assert list(near_misses(imported(written(tmp_path, BOWLS)))) == []
+    constants = "SIZE = 4\nsize = 5\n"
+    assert list(near_misses(imported(written(tmp_path, BOWLS.replace("sizes", "sises") + constants)))) == [
+        "`sises` is not a name that loa reads: `sizes` was probably meant."
+    ]
 
 
 def test_a_formula_that_fits_is_taken_also_at_a_kink(tmp_path):
@@ -470,6 +473,7 @@ def test_what_is_no_file_is_one_sentence(tmp_path):
     [
         (("run", "lasso", "--seed", -1), "--seed must be a whole number from 0 to 2**63 - 1, got -1."),
         (("run", "lasso", "--seed", 2**63), "--seed must be a whole number"),
+        (("run", "lasso", "--resume", "--overwrite"), "--resume continues an earlier run, and --overwrite removes it"),
         (("run", "nothing"), "there is no experiment 'nothing'"),
         (("run", "lasso", "--preset", "huge"), "there is no preset 'huge'"),
         (("run", "lasso", "--how", "magic"), "lasso has no recipe 'magic'"),

@@ -116,3 +116,22 @@ def test_ctrl_c_ends_solvers_that_threads_wait_for(tmp_path):
         assert words.strip().endswith("KeyboardInterrupt")
     finally:
         process.kill()
+
+
+IMPORTING = """
+import signal, sys, types
+from loa.storage.interruption import end_on_signals
+
+end_on_signals("ended.")
+sys.meta_path.insert(0, types.SimpleNamespace(find_spec=lambda *_: signal.raise_signal(signal.SIGINT)))
+try:
+    import colorsys
+finally:
+    print("half of a module")
+"""
+
+
+def test_a_signal_during_an_import_leaves_no_half_of_a_module():
+    """In NumPy and JAX, what comes after it would be a recursion without end, or a crash."""
+    done = subprocess.run([sys.executable, "-c", IMPORTING], capture_output=True, text=True, timeout=60, env=os.environ)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "loa: ended.\n")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -72,6 +73,18 @@ def test_no_call_is_large_enough_to_be_divided(batch, size, part):
     assert calls(jnp.linalg.cholesky, jnp.zeros((batch, size, size), jnp.float32)) == [part]
 
 
+@pytest.mark.skipif(
+    not batched_lapack.DIVIDING[0] <= jaxlib_version < batched_lapack.DIVIDING[1], reason="this jaxlib divides no batch"
+)
+def test_batches_of_unknown_length_are_not_divided():
+    (batch,) = jax.export.symbolic_shape("batch")
+    matrices = jax.ShapeDtypeStruct((batch, 30, 30), jnp.float32)
+    program = jax.export.export(jax.jit(jnp.linalg.cholesky))(matrices)
+    assert set(re.findall(r"@lapack_.*: \(tensor<(\w+)xf32>\)", program.mlir_module())) == {"30x30"}
+    some = jnp.asarray(positive((40,), 30, float), jnp.float32)
+    assert_allclose(program.call(some), np.linalg.cholesky(some), rtol=1e-4, atol=1e-4)
+
+
 def test_the_primitives_that_call_lapack_are_known():
     """If JAX adds one or drops one, look whether `part_size` holds for it."""
     known = {
@@ -83,17 +96,53 @@ def test_the_primitives_that_call_lapack_are_known():
     assert names >= known - {"ormqr"}  # new in JAX 0.10
 
 
+def test_whoever_defines_a_problem_class_is_safe():
+    """Nobody else imports these modules, which do something when they are imported."""
+    program = (
+        "import sys, loa; loa.ProblemClass; print(*sorted(name for name in sys.modules if 'loa.machine.' in name))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, timeout=120)
+    assert {"loa.machine.batched_lapack", "loa.machine.wrong_compiler"} <= set(done.stdout.split())
+
+
 STANDING_STILL = """
 import jax, jax.numpy as jnp, loa
+jax.config.update("jax_num_cpu_devices", {devices})
 loa.ProblemClass
 a = jnp.eye(30) + 0.01 * jax.random.normal(jax.random.key(0), (64, 30, 30))
-program = jax.jit(jax.vmap(lambda a: jnp.trace(jnp.linalg.solve(a, a + 1)) + jnp.trace(jnp.linalg.solve(a.T, a - 1))))
-for _ in range(400):
-    program(a).block_until_ready()
+program = jax.vmap(lambda a: jnp.trace(jnp.linalg.solve(a, a + 1)) + jnp.trace(jnp.linalg.solve(a.T, a - 1)))
+values = jax.jit(program)(a)
+one = jax.sharding.PartitionSpec("d")
+a = jax.device_put(a, jax.NamedSharding(jax.make_mesh(({devices},), ("d",)), one))
+program = jax.jit(program)
+for _ in range({repetitions}):
+    again = program(a).block_until_ready()
+assert jnp.allclose(jax.device_get(again), values, rtol=1e-3)
 """
 """In plain JAX 0.10.2 on two cores, this stands still for ever within a few hundred repetitions."""
 
 
-def test_programs_with_lapack_do_not_stand_still():
+@pytest.mark.parametrize(("devices", "repetitions"), [(1, 400), (2, 100)])
+def test_programs_with_lapack_do_not_stand_still(devices, repetitions):
     """The smallest size of benchmarks/faults/lapack.py."""
-    subprocess.run([sys.executable, "-c", STANDING_STILL], check=True, timeout=120)
+    program = STANDING_STILL.format(devices=devices, repetitions=repetitions)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+TRANSFORMS = """
+import jax, jax.numpy as jnp
+
+def one(values, scale):
+    grid = jnp.zeros(512 * 512).at[2 * jnp.arange(512 * 256)].set(values).reshape(512, 512)
+    return jnp.sum(jnp.fft.irfft2(jnp.fft.rfft2(grid) * scale) ** 2)
+
+program = jax.jit(lambda values: sum(one(values, 1.0 + k) for k in range(8)))
+for _ in range(10):
+    program(jnp.ones(512 * 256)).block_until_ready()
+"""
+"""Of jaxlib 0.11.1 it is reported (PyAutoLabs/PyAutoFit#1530) that such transforms stand still: a thread of the pool
+that computes one waits for others of that pool, which wait as well."""
+
+
+def test_programs_with_fourier_transforms_do_not_stand_still():
+    subprocess.run([sys.executable, "-c", TRANSFORMS], check=True, timeout=120)

@@ -79,7 +79,7 @@ def test_a_folder_with_one_bad_file_in_a_hundred_names_it(tmp_path):
     with pytest.warns(UserWarning, match=r"2 of 200 instances are left out: .*problem-7.npz \(NaN in the field 'b'\)"):
         found = from_files(folder)
     assert len(found) == 198
-    assert "problem-8.npz: it cannot be read as npz (it is no file of NumPy)" in "; ".join(found.skipped)
+    assert "problem-8.npz: it cannot be read as npz (it is not a NumPy file)" in "; ".join(found.skipped)
     np.savez(folder / "problem-9.npz", other=1.0)
     with pytest.raises(ValueError, match=r"3 of 200 .* more than 1%.*problem-9.npz \(it has the fields other instead"):
         from_files(folder)

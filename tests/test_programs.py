@@ -271,6 +271,15 @@ def test_bad_input_gets_one_sentence(case):
         returning(**changes).check_numbers(PROBLEMS[0])
 
 
+def test_bounds_that_no_number_is_between_solve_nothing_and_are_named():
+    crossed, options = returning(lower=np.ones(6), upper=-np.ones(6)), {"criterion": FINE, "horizon": 50, "key": KEY}
+    with pytest.warns(UserWarning, match=r"12 problems diverged, first problem 0: .* lower > upper: 1 > -1 in row 0"):
+        performance = loa.evaluate(loa.ProgramADMM(), crossed, PROBLEMS, **options)
+    assert (performance.outcome == "diverged").all()
+    with pytest.warns(UserWarning, match="12 problems diverged"):
+        loa.solve(loa.ProgramADMM(), crossed, PROBLEMS, **options)
+
+
 @pytest.mark.wrong_types
 def test_other_bad_input_gets_one_sentence():
     with pytest.raises(ValueError, match="eps_rel must be non-negative and finite"):

@@ -9,7 +9,7 @@ import pytest
 
 import loa
 from loa.learning.cost import Cost
-from loa.learning.race import Family, Race
+from loa.learning.race import Family, Race, Standing, unreliable
 from loa.results.choice import Choice, Entrant
 
 KEY = jax.random.key(8)
@@ -72,14 +72,27 @@ def test_calls_count_differently_from_steps():
     """Newton takes the fewest steps, but a Hessian counts as two products, besides value and gradient."""
     by_calls = race("calls").judged({"Newton": loa.Newton(), "steps": loa.GradientDescent(0.17)})
     by_steps = race("steps").judged({"Newton": loa.Newton(), "steps": loa.GradientDescent(0.17)})
-    assert by_calls["Newton"] == pytest.approx(4 * by_steps["Newton"])
-    assert by_calls["steps"] == pytest.approx(by_steps["steps"])
+    assert by_calls["Newton"].cost == pytest.approx(4 * by_steps["Newton"].cost)
+    assert by_calls["steps"].cost == pytest.approx(by_steps["steps"].cost)
 
 
 def test_who_gives_up_is_not_cheap():
     costs = race("seconds", horizon=20).judged({"no": loa.GradientDescent(1e-5), "yes": loa.Newton()})
-    assert math.isinf(costs["no"])
-    assert 0 < costs["yes"] < 1
+    assert math.isinf(costs["no"].cost)
+    assert not costs["no"].solved.any()
+    assert 0 < costs["yes"].cost < 1
+
+
+def test_who_solves_fewer_problems_than_a_classical_method_is_behind_it_whatever_it_costs():
+    many, most, few = np.arange(100) < 99, np.arange(100) < 98, np.arange(100) < 93
+    solved = {"classical": many, "cheap": few, "cheaper": most}
+    assert unreliable(Cost.parse("seconds"), solved, ["classical"]) == {"cheap"}
+    assert unreliable(Cost.parse("seconds"), solved, []) == set()
+    assert unreliable(Cost.parse("q50(steps)"), solved, ["classical"]) == set()
+    lazy = Family("lazy", "learned", lambda: loa.GradientDescent(1e-5))
+    entrants = [(lazy, {}), (NEWTON, {}), (BAD, {"step_size": 1e-4})]
+    order = race("seconds", horizon=20)._final([Standing(*each, cost=0.0, problems=1, came_to="") for each in entrants])
+    assert [each.reliable for each in order] == [False, True, False]
 
 
 def test_times_are_measured_and_not_read_from_checkpoints(tmp_path, monkeypatch):

@@ -214,8 +214,8 @@ def test_the_verdict_is_what_the_numbers_say(run, results):
         "mean."
     )
     faster = run.changed(milliseconds=np.array([0.3, 0.5, 0.5, 0.5]))
-    assert told(faster.results()) == f"{beats} By the clock of this machine it was faster than every baseline."
-    assert told(results).startswith(f"{beats} By the clock of this machine it was not faster than ")
+    assert told(faster.results()) == f"{beats} In wall-clock time on this machine, it was faster than every baseline."
+    assert told(results).startswith(f"{beats} In wall-clock time on this machine, it was not faster than ")
     lost = told(with_roles_exchanged(run, "FISTA").results())
     assert lost.startswith("The learned algorithm does not beat every baseline, in iterations. ")
     assert "no baseline" in told(bare(run).results())

@@ -311,7 +311,7 @@ def test_a_constraint_that_is_none_is_refused():
         evaluated(Odd())
 
 
-def test_a_box_that_is_empty_on_a_problem_is_divergence_and_is_named_before_a_run(tmp_path):
+def test_a_box_that_is_empty_on_a_problem_is_named_and_also_before_a_run(tmp_path):
     class Empty(Fitting):
         def sample(self, key):
             return jax.random.uniform(key, (2,))
@@ -325,7 +325,8 @@ def test_a_box_that_is_empty_on_a_problem_is_divergence_and_is_named_before_a_ru
         def constraint(self, problem):
             return sets.Box(problem, 0.5)
 
-    performance = evaluated(Empty())
+    with pytest.warns(UserWarning, match=r"\d+ problems diverged, first problem \d+: a Box needs lower ≤ upper"):
+        performance = evaluated(Empty())
     from loa.experiments.from_file.rehearsal import _check_problems
 
     assert (performance.outcome[:, 0] == "diverged").any()

@@ -62,3 +62,29 @@ def test_the_cosine_basis_is_orthogonal():
     x = jax.random.normal(jax.random.key(0), (20 * 17,))
     np.testing.assert_allclose(curvature.point(curvature.coordinates(x)), x, atol=1e-5)
     np.testing.assert_allclose(jnp.linalg.norm(curvature.coordinates(x)), jnp.linalg.norm(x), rtol=1e-5)
+
+
+def test_anderson_acceleration_with_as_many_differences_as_coordinates_solves_a_quadratic():
+    class Bowls(loa.ProblemClass):
+        def sample(self, key):
+            return jax.random.normal(key, (3,))
+
+        def loss(self, x, problem):
+            return 0.5 * jnp.sum(jnp.array([1.0, 3.0, 10.0]) * (x - problem) ** 2)
+
+        smooth = loss
+
+        def prox(self, x, step_size, problem):
+            return x
+
+        def smoothness(self, problem):
+            return jnp.asarray(10.0)
+
+        def start(self, problem, key):
+            return jnp.zeros(3)
+
+    problems = Bowls().draw(jax.random.key(0), 4)
+    accelerated = loa.AndersonProximalGradient(log_regularization=-60.0, log_progress=20.0, memory=3)
+    points = loa.trajectories(accelerated, Bowls(), problems, horizon=5, key=jax.random.key(1)).iterates[:, 0]
+    np.testing.assert_allclose(points[:, -1], problems, atol=1e-6)
+    assert np.abs(points[:, 2] - problems).max() > 1e-2  # not before it has seen three differences

@@ -121,7 +121,7 @@ def _flips(name: str, times: int, generator: random.Random, path: Path, read: An
         except Exception as error:
             lost.append(f"{name}, bit {bit}: {type(error).__name__}: {error}")
     path.write_bytes(whole)
-    return Count(f"a bit of a {name} flips", "refused in a sentence, or the same content", times, tuple(lost))
+    return Count(f"a bit of a {name} flips", "refused with an error message, or the same content", times, tuple(lost))
 
 
 def _same(one: Any, other: Any) -> bool:

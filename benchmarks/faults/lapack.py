@@ -5,7 +5,7 @@
 Each loss runs through all stages in a process of its own, once with one device and once with two, beside a loop that
 keeps every core busy. What stands still does so when a program runs, not when it is compiled: programs are compiled
 once and quickly, in the first repetition, and run in all. Prints how many repetitions of each survived; the exit code
-is 1 if any did not. `--unguarded` tries the same without `loa.problems.linear_algebra`, to see that this can fail.
+is 1 if any did not. `--unguarded` tries the same without `loa.machine.batched_lapack`, to see that this can fail.
 """
 
 from __future__ import annotations

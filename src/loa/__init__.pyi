@@ -14,6 +14,7 @@ from .algorithms.algorithm import stack as stack
 from .algorithms.anderson import AndersonProximalGradient as AndersonProximalGradient
 from .algorithms.augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from .algorithms.barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
+from .algorithms.bfgs import BFGS as BFGS
 from .algorithms.conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .algorithms.fista import FISTA as FISTA
 from .algorithms.from_optax import from_optax as from_optax

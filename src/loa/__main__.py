@@ -1,5 +1,15 @@
-"""`python -m loa` is `loa`."""
+"""The command `loa`, which `python -m loa` is as well."""
 
-from .cli import app
+from .storage.interruption import end_on_signals
 
-app()
+
+def main() -> None:
+    """Run a command; from the first moment on, a signal ends it with a sentence."""
+    end_on_signals("interrupted.")
+    from .cli import app
+
+    app()
+
+
+if __name__ == "__main__":
+    main()

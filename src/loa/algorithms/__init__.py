@@ -8,6 +8,7 @@ from .algorithm import stack as stack
 from .anderson import AndersonProximalGradient as AndersonProximalGradient
 from .augmented_lagrangian import AugmentedLagrangian as AugmentedLagrangian
 from .barzilai_borwein import BarzilaiBorwein as BarzilaiBorwein
+from .bfgs import BFGS as BFGS
 from .conjugate_gradient import ConjugateGradient as ConjugateGradient
 from .fista import FISTA as FISTA
 from .from_optax import FromOptax as FromOptax

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Key, Scalar
+from jaxtyping import Array, Float, Key, Scalar
 
 from ..messages.arguments import parameter
 from ..problems.gaps import norm
 from ..problems.oracle import Oracle
+from ..problems.problem_class import whole_number
 from .algorithm import Algorithm
+from .line_search import dot
 
 
 class History(NamedTuple):
-    """The last m differences of points and of residuals, the products of the latter, and the next row to replace."""
+    """The last m changes of residuals, those of residuals and points together, and the products of the former.
 
-    moves: Float[Array, "m d"]
-    changes: Float[Array, "m d"]
-    products: Float[Array, "m m"]
-    row: Int[Array, ""]
+    The newest comes first. Each is an array of its own, and each product a number: XLA then computes with all of them
+    in one pass, which takes three quarters of the time that matrices take.
+    """
+
+    changes: tuple[Float[Array, ...], ...]
+    joint: tuple[Float[Array, ...], ...]
+    products: tuple[tuple[Scalar, ...], ...]
 
     @staticmethod
-    def none(memory: int, like: Float[Array, " d"]) -> History:
-        rows = jnp.zeros((memory, like.size), like.dtype)
-        return History(rows, rows, jnp.zeros((memory, memory), like.dtype), jnp.zeros((), jnp.int32))
+    def none(memory: int, like: Float[Array, ...]) -> History:
+        rows, zero = (jnp.zeros_like(like),) * memory, jnp.zeros((), like.dtype)
+        return History(rows, rows, ((zero,) * memory,) * memory)
 
-    def added(self, move: Float[Array, " d"], change: Float[Array, " d"]) -> History:
+    def added(self, move: Float[Array, ...], change: Float[Array, ...]) -> History:
         """With one more difference, in the place of the oldest."""
-        here = jnp.arange(len(self.moves)) == self.row
-        changes = jnp.where(here[:, None], change, self.changes)
-        products = changes @ change
-        table = jnp.where(here[:, None], products, jnp.where(here[None, :], products[:, None], self.products))
-        moves = jnp.where(here[:, None], move, self.moves)
-        return History(moves, changes, table, (self.row + 1) % len(self.moves))
+        changes = (change, *self.changes[:-1])
+        new = tuple(dot(change, each) for each in changes)
+        older = zip(new[1:], self.products, strict=False)
+        products = (new, *((product, *row[:-1]) for product, row in older))
+        return History(changes, (move + change, *self.joint[:-1]), products)
 
 
 class Accelerated(NamedTuple):
@@ -86,11 +91,14 @@ class AndersonProximalGradient(Algorithm):
     log_step: Float[Array, ""] = eqx.field(converter=parameter("log_step"), default=0.0)
     log_regularization: Float[Array, ""] = eqx.field(converter=parameter("log_regularization"), default=-18.0)
     log_progress: Float[Array, ""] = eqx.field(converter=parameter("log_progress"), default=0.7)
-    memory: int = eqx.field(static=True, default=3)
+    memory: int = eqx.field(static=True, default=4)
+
+    def __check_init__(self):
+        whole_number("memory", self.memory)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> Accelerated:
-        nothing, history = jnp.zeros_like(x0), History.none(self.memory, x0.ravel())
-        return Accelerated(x0, x0, x0, nothing, history, jnp.full((), jnp.inf, x0.dtype), x0)
+        history = History.none(self.memory, x0)
+        return Accelerated(x0, x0, x0, jnp.zeros_like(x0), history, jnp.full((), jnp.inf, x0.dtype), x0)
 
     def step(self, oracle: Oracle, state: Accelerated, key: Key[Array, ""]) -> Accelerated:
         y, x, beta = state.y, state.x, jnp.exp(self.log_step) / oracle.smoothness()
@@ -98,13 +106,13 @@ class AndersonProximalGradient(Algorithm):
         residual = forward - y
         length = norm(residual)
         better = length <= jnp.exp(self.log_progress) * state.reached
-        changed = state.history.added((y - state.previous_y).ravel(), (residual - state.previous_residual).ravel())
-        first = jnp.isinf(state.reached)
-        history = History(*(jnp.where(first, old, new) for old, new in zip(state.history, changed, strict=True)))
-        shares = _solved(history.products, history.changes @ residual.ravel(), jnp.exp(self.log_regularization))
-        ahead = forward - (shares @ (history.moves + history.changes)).reshape(y.shape)
+        begun = jnp.where(jnp.isinf(state.reached), 0.0, 1.0).astype(x.dtype)  # there is no difference at first
+        history = state.history.added(begun * (y - state.previous_y), begun * (residual - state.previous_residual))
+        right = [dot(change, residual) for change in history.changes]
+        shares = _solved(history.products, right, jnp.exp(self.log_regularization))
+        ahead = forward - sum(share * each for share, each in zip(shares, history.joint, strict=True))
         back = jnp.where(length <= state.reached, forward, state.back)
-        ahead = jnp.where(better & jnp.all(jnp.isfinite(ahead)), ahead, back)
+        ahead = jnp.where(better & jnp.isfinite(sum(shares)), ahead, back)
         return Accelerated(
             y=ahead,
             x=oracle.prox(ahead, beta),
@@ -119,13 +127,18 @@ class AndersonProximalGradient(Algorithm):
         return state.x
 
 
-def _solved(matrix: Float[Array, "m m"], right: Float[Array, " m"], ridge: Scalar) -> Float[Array, " m"]:
+def _solved(products: Sequence[Sequence[Scalar]], right: Sequence[Scalar], ridge: Scalar) -> list[Scalar]:
     """The solution of a few regularized normal equations, by elimination; rows without content get zero."""
-    size = jnp.diagonal(matrix)
-    scale = jnp.where(size > 0, 1.0 / jnp.sqrt(jnp.where(size > 0, size, 1.0)), 0.0)
-    table = jnp.concatenate([matrix * scale[:, None] * scale, (right * scale)[:, None]], axis=1)
-    table = table + jnp.eye(len(size), len(size) + 1, dtype=table.dtype) * jnp.where(size > 0, ridge, 1.0)[:, None]
-    for row in range(len(size)):
-        pivot = table[row] / table[row, row]
-        table = (table - table[:, row, None] * pivot).at[row].set(pivot)
-    return scale * table[:, -1]
+    rows, right, size = [list(row) for row in products], list(right), len(right)
+    for i in range(size):
+        rows[i][i] = jnp.where(rows[i][i] > 0, rows[i][i] * (1.0 + ridge), 1.0)
+    for i in range(size):
+        for j in range(i + 1, size):
+            factor = rows[j][i] / rows[i][i]
+            rows[j] = [below - factor * above for below, above in zip(rows[j], rows[i], strict=True)]
+            right[j] = right[j] - factor * right[i]
+    shares: list[Scalar] = []
+    for i in reversed(range(size)):
+        known = sum(each * share for each, share in zip(rows[i][i + 1 :], shares, strict=True))
+        shares.insert(0, (right[i] - known) / rows[i][i])
+    return shares

@@ -1,4 +1,4 @@
-"""Weights of a finite set of candidates: one check for stacks, measures and certificates."""
+"""Weights of a finite set of candidates, checked and changed in one way for stacks, measures and certificates."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy import special
 
 from ..messages.arguments import array_of_numbers
 
@@ -33,3 +34,21 @@ def as_distribution(weights: Any, size: int | None = None, name: str = "weights"
     if not abs(weights.sum() - 1) <= 1e-6:
         raise ValueError(f"{name} must sum to one, but the sum is {weights.sum():.6g}: divide by it.")
     return weights / weights.sum()
+
+
+def reweighed(weights: Float[np.ndarray, " candidate"], logarithms: Float[np.ndarray, " candidate"]) -> np.ndarray:
+    """Multiply weights by the exponentials of some numbers, and normalize them: a Gibbs distribution.
+
+    Arguments:
+        weights: probabilities, which may be zero.
+        logarithms: one number per candidate.
+
+    Returns:
+        Probabilities, which are zero where they were.
+
+    >>> reweighed(np.array([0.5, 0.5, 0.0]), np.log([1.0, 3.0, 9.0]))
+    array([0.25, 0.75, 0.  ])
+    """
+    with np.errstate(divide="ignore"):
+        changed = special.softmax(np.log(weights) + logarithms)
+    return changed / changed.sum()

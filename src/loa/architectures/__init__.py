@@ -10,6 +10,7 @@ from .first_step import FirstStep as FirstStep
 from .images import CompactImages as CompactImages
 from .images import LearnedImages as LearnedImages
 from .lasso import LearnedLasso as LearnedLasso
+from .learned_bfgs import LearnedBFGS as LearnedBFGS
 from .network import LearnedNetworkTraining as LearnedNetworkTraining
 from .problem_adaptive import ProblemAdaptive as ProblemAdaptive
 from .proximal_newton import LearnedProximalNewton as LearnedProximalNewton

@@ -149,7 +149,7 @@ class Certificate:
         return verify(self, values, error_rate)
 
     def check(self, values: Any, *, prior_values: Any = None) -> None:
-        """Compute the bound once more from the values that the certificate was made from.
+        """Recompute the bound from the values that the certificate was made from.
 
         A certificate that they do not give is refused with a `ValueError`: other values, another method, an edited
         number.

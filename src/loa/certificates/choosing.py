@@ -31,7 +31,7 @@ def certify_while_choosing(
     first: int | None = None,
     unit: str = "",
 ) -> Certificate:
-    """Certify the mean of what is best among candidates, from all problems that it is chosen on.
+    """Certify the mean of the best of several candidates, from the same problems on which it is chosen.
 
     The certificate speaks of an algorithm that is drawn from the `posterior` for each problem: how often each candidate
     was the best so far. Mostly that is one candidate. With a few hundred problems this is better than to choose on some

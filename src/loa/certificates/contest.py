@@ -62,7 +62,7 @@ class Decision(NamedTuple):
         return f"{sure}, {first} needs {word}{amount} than {other} on average, by at least {number_down(least)}."
 
     def remedy(self) -> str:
-        """What would decide."""
+        """What would settle the question."""
         if self.more is None:
             return "no number of problems is likely to decide"
         return f"about {self.more} more problems would decide"

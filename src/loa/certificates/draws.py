@@ -53,7 +53,7 @@ class Draw:
         fingerprints: one hash per problem: of its content, followed by that of its content in single precision.
         finite: whether the class has finitely many problems, so that independent draws may coincide here and there.
             Then only draws are refused of which one begins with the other.
-        logged: whether the problems are instances of a log, so that certificates speak of the stream they come from.
+        logged: whether the problems are instances of a log, so that certificates are about the stream they come from.
     """
 
     role: str

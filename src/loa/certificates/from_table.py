@@ -89,7 +89,7 @@ def numbers_in(path: Path, column: str) -> np.ndarray:
 
 def _column(path: Path, column: str) -> list[Any]:
     if path.suffix not in TABLES:
-        raise ValueError(f"{path} is no table: its name must end in {' or '.join(TABLES)}.")
+        raise ValueError(f"{path} is not a table: its name must end in {' or '.join(TABLES)}.")
     if not path.is_file():
         raise ValueError(f"there is no file {path}.")
     table = table_in(path)

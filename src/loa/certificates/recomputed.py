@@ -1,4 +1,4 @@
-"""A certificate's bound computed once more, from the values that it claims to be made from."""
+"""A certificate's bound, recomputed from the values that it claims to be made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functionals without a largest value: two ways to certify their mean all the same.
+"""Functionals without a largest value: two ways to certify their mean nevertheless.
 
 A sample says nothing about the mean of a functional that may be arbitrarily large on rare problems. So either the mean
 up to a cap is certified, and beside it how often the cap is reached; or a bound on a moment is declared. Quantiles need

@@ -15,7 +15,7 @@ from .solve import solve
 from .train import train
 
 app = typer.Typer(
-    help="Learnable optimization algorithms: how optimizers behave on distributions of problems.",
+    help="Learnable optimization algorithms: learn, measure and certify optimizers for a distribution of problems.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -58,7 +58,7 @@ def set_devices(experiment: str) -> None:
 
 
 def need_results() -> None:
-    """Say before anything else which extra is missing, for commands that write or read the results of runs."""
+    """Fail first if an extra is missing, for commands that write or read the results of runs."""
     from ..messages.extras import require
 
     require("matplotlib", "plotly", "xarray", "PIL")

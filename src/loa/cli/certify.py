@@ -15,7 +15,7 @@ def certify(
     column: Annotated[str, typer.Option(help="The column with the numbers.")],
     cap: Annotated[float | None, typer.Option(help="Largest possible value, such as the time limit.")] = None,
     quantile: Annotated[float | None, typer.Option(help="Certify this quantile as well, such as 0.99.")] = None,
-    confidence: Annotated[float, typer.Option(help="With which all that is said holds together.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="The confidence with which all certificates hold together.")] = 0.95,
     problem: Annotated[str | None, typer.Option(help="The column that names a problem with several runs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for the certificates as JSON files.")] = None,
 ) -> None:

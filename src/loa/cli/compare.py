@@ -14,12 +14,14 @@ from .sentences import fail, one_sentence
 def compare(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
     algorithms: Annotated[
-        str, typer.Option(help="Names separated by commas: learned, baselines; all if not given.")
+        str, typer.Option(help="Names separated by commas: learned, baselines; all by default.")
     ] = "",
     problems: Annotated[
-        int | None, typer.Option(help="Number of problems; the size of the test set if not given.")
+        int | None, typer.Option(help="Number of problems; by default, the size of the test set.")
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Largest number of steps; the experiment's if not given.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="Largest number of steps; by default, that of the experiment.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
     traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,

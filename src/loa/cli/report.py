@@ -12,7 +12,7 @@ from .sentences import one_sentence, writing_to
 
 
 def report(directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")]) -> None:
-    """Draw the figures and write the report of a finished run again."""
+    """Redraw the figures and rewrite the report of a finished run."""
     with one_sentence(), writing_to(directory):
         need_results()
         from ..presentation.figures import draw_all, figure_files

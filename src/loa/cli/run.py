@@ -23,31 +23,33 @@ def run(
     pretrained: Annotated[
         bool, typer.Option("--pretrained", help="Use the weights that ship with loa, with a preset of their own.")
     ] = False,
-    how: Annotated[
-        str, typer.Option(help="Which algorithm: ours, or paper for the one with its architecture.")
-    ] = "loa",
+    how: Annotated[str, typer.Option(help="Which recipe: loa for ours, paper for the paper's architecture.")] = "loa",
     minimize: Annotated[
-        str, typer.Option(help="What counts: steps, calls, seconds, q95(steps), cvar95(calls), P(steps > 50), …")
+        str, typer.Option(help="What to minimize: steps, calls, seconds, q95(steps), cvar95(calls), P(steps > 50), …")
     ] = "steps",
     seed: Annotated[int, typer.Option(help="Same seed, same numbers.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for the results; runs/EXPERIMENT by default.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run in that directory.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier run in that directory.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Processes on this machine for what can be divided.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes on this machine to divide the work among.")
+    ] = None,
     parallel_config: Annotated[
         Path | None, typer.Option(help="YAML file: backend: loky, dask or submitit; n_jobs, dask_address, slurm_…")
     ] = None,
     batch: Annotated[
-        str | None, typer.Option(help="i/n: this is call i of n that carry out the run together, in the same --out.")
+        str | None, typer.Option(help="i/n: this is call i of n that share the work of one run, with the same --out.")
     ] = None,
     collect: Annotated[
-        bool, typer.Option("--collect", help="Finish a run that calls with --batch have left behind, and do the rest.")
+        bool, typer.Option("--collect", help="Finish a run that calls with --batch have left incomplete.")
     ] = False,
     images: Annotated[Path | None, typer.Option(help="For images: a folder of your own photographs.")] = None,
     traceback: Annotated[bool, typer.Option("--traceback", help="If something fails, show the whole error.")] = False,
 ) -> None:
-    """Learn an algorithm, certify it, compare it on unseen problems; write figures, report and numbers."""
+    """Learn an algorithm, certify it and compare it on unseen problems; write figures, a report and numbers."""
     check_seed(seed)
+    if resume and overwrite:
+        fail("--resume continues an earlier run, and --overwrite removes it: give one of the two.")
     own = own_file(experiment)
     if own is not None and pretrained:
         fail(f"no weights for {own} ship with loa: leave out --pretrained, and an algorithm is learned.")

@@ -14,7 +14,7 @@ from .sentences import fail, one_sentence, writing_to
 
 def train(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
-    how: Annotated[str, typer.Option(help="Which algorithm: ours, or the one with the paper's architecture.")] = "loa",
+    how: Annotated[str, typer.Option(help="Which recipe: loa for ours, paper for the paper's architecture.")] = "loa",
     out: Annotated[
         Path | None, typer.Option(help="File for the algorithm; named after the experiment by default.")
     ] = None,

@@ -35,6 +35,7 @@ from .files.column_names import names_of_leaves
 from .inputs import Shapes
 from .program import Program
 from .solution import OUTCOMES, Solution
+from .watching.claims import check_certificates
 
 FORMAT = "exported solver 1"
 LONGEST = 2**24
@@ -52,6 +53,7 @@ def write_exported(
         facts: what the description says about it besides shapes, versions and platform.
         certificates: what was certified of the algorithm.
     """
+    path, certificates = as_path("path", path), check_certificates(certificates)
     given = jax.ShapeDtypeStruct((), jnp.bool_)
     exported = jax.export.export(jax.jit(program.whole))(*program.problem.forms, *program.point.forms, given)
     whole = bytes(exported.serialize())
@@ -67,7 +69,7 @@ def write_exported(
         "versions": versions(),
     }
     line = json.dumps(header | {"fingerprint": _fingerprint(header, whole)}, allow_nan=False).encode() + b"\n"
-    write_whole(as_path("path", path), lambda temporary: temporary.write_bytes(line + whole))
+    write_whole(path, lambda temporary: temporary.write_bytes(line + whole))
 
 
 class ExportedSolver:

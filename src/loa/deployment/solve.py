@@ -20,7 +20,7 @@ from ..problems.problem_class import ProblemClass, count_problems
 from ..problems.vector_points import Form
 from ..storage.resuming import Evaluations, as_evaluations
 from ..trajectory.best_point import Answer, BestPoint, settled
-from ..trajectory.checks import check_arguments
+from ..trajectory.checks import check_arguments, warn_of_bad_numbers
 from ..trajectory.devices import Device, run_job
 from ..trajectory.job import OUTCOMES, Job
 from ..trajectory.kernels import in_precision_of_problems
@@ -95,6 +95,7 @@ def solve(
         starts=None if start is None else starts_for(problem_class, problems, start),
     )
     _, ended, seconds = run_job(job, width, chosen, as_evaluations(checkpoints), progress, executor)
+    warn_of_bad_numbers(job, ended.diverged)
     answer: Any = jax.tree.map(lambda leaf: leaf[0, :, 0], ended.values[0])
     if np.isposinf(answer.loss).any():
         answer = jax.tree.map(np.asarray, _settled(answer, problem_class, criterion, job.problems))

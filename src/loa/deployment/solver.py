@@ -18,7 +18,7 @@ from ..certificates.certificate import Certificate
 from ..messages.arguments import is_number, shown
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
-from ..problems.problem_class import ProblemClass, sampled
+from ..problems.problem_class import ProblemClass, check_arrays, sampled
 from ..trajectory.checks import check_algorithm, check_setting
 from .c_code import write_c
 from .export import write_exported
@@ -75,6 +75,7 @@ class Solver:
         self.criterion, self.horizon, self.key = criterion, int(horizon), key
         self._float64 = _float64()
         problem = sampled(problem_class, key) if example is None else example
+        check_arrays("example must be one problem:", problem)
         self.problem = Shapes("problem", problem, "the example" if example is not None else "what the class samples")
         arrays = self.problem.tree([jax.numpy.asarray(leaf) for leaf in jax.tree.leaves(problem)])
         self.point = Shapes("start", problem_class.start(arrays, key), "what `start` of the class returns")

@@ -33,7 +33,7 @@ def stopping_times() -> str:
     rates = np.abs(1 - step * np.asarray(curvatures))
     known = np.ceil(np.log(accuracy * np.asarray(curvatures)) / np.log(rates))
     np.testing.assert_array_equal(found, known)
-    return f"mean {found.mean():.3f}, as the formula has it"
+    return f"mean {found.mean():.3f}, as the formula says"
 
 
 def least_squares() -> str:
@@ -74,7 +74,7 @@ def learned_algorithm() -> str:
     options: Any = dict(criterion=setting.criterion, horizon=setting.horizon, key=jax.random.key(1))
     found = loa.evaluate(loa.load("quadratics"), setting.problem_class, problems, **options)["stopping_time"].mean()
     if not 5.5 < found < 7.5:
-        raise AssertionError(f"{found} steps on average, but 6.4 are known")
+        raise AssertionError(f"{found} steps on average, but 6.4 are expected")
     return f"{found:.2f} steps on average"
 
 

@@ -59,7 +59,7 @@ def _extras() -> str:
 
 def _compiler() -> str:
     known = jaxlib.version.__version_info__[:3] == WRONG
-    return "jaxlib 0.10.2 computes WRONG results on CPUs: install 0.10.1" if known else "no fault known of this jaxlib"
+    return "jaxlib 0.10.2 computes WRONG results on CPUs: install 0.10.1" if known else "no known fault in this jaxlib"
 
 
 def _cores() -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..algorithms.algorithm import Algorithm
-from ..problems.from_functions import FromInstances, OfLog
+from ..problems.from_functions import OfInstances
 from ..problems.logs.log import Log
 from ..problems.problem_class import ProblemClass, whole_number
 from ..problems.role import Role
@@ -93,7 +93,7 @@ def check_ways(ways: Mapping[str, Any]) -> None:
 
 def check_log(problem_class: ProblemClass, log: Log | None) -> None:
     """Refuse problems from instances that are not divided among the roles."""
-    if isinstance(problem_class, FromInstances | OfLog) and log is None:
+    if isinstance(problem_class, OfInstances) and log is None:
         raise ValueError(
             "problems from instances are divided among the roles: give the recipe `log=loa.problems.Log(instances)` "
             "and its sizes, or let loa.experiments.from_file.experiment_for do it."

@@ -109,7 +109,7 @@ def unrolled(
     batch: int = 32,
     at_least: float = 0.95,
 ) -> Algorithm:
-    """A trained algorithm that is trained on, over segments of several steps.
+    """A trained algorithm after further training, on segments of several steps.
 
     The objective is the mean logarithm of the ratio of gaps over a segment. It shows what a single step does not: the
     benefit of momentum, and that a step which gains much now may lose more later. The constraint is that at least the

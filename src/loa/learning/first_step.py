@@ -53,7 +53,9 @@ def first_step(
     gradients, moves = vectors_of(_gradients(problem_class, starts, problems)), vectors_of(difference(ends, starts))
     good = np.isfinite(moves).all(axis=1)
     if good.sum() <= moves.shape[1]:
-        raise ValueError(f"the teacher must arrive on more than {moves.shape[1]} problems, but did on {good.sum()}.")
+        raise ValueError(
+            f"the teacher must stay finite on more than {moves.shape[1]} problems, but does on {good.sum()}."
+        )
     inputs = np.hstack([gradients[good], np.ones((good.sum(), 1))])
     coefficients = np.linalg.lstsq(inputs, moves[good], rcond=1e-8)[0]
     return FirstStep(jnp.asarray(coefficients[:-1].T), jnp.asarray(coefficients[-1]))

@@ -98,7 +98,7 @@ def lambda_on(
 
 
 def posterior_on(prior: Weighted, values: Any, *, cap: float) -> Weighted:
-    """Weigh candidates once more, by their values on the posterior problems.
+    """Weigh candidates again, by their values on the posterior problems.
 
     This is the Gibbs posterior, at which the product bound is smallest, in closed form.
 

@@ -7,8 +7,9 @@ The rule, in three rounds on training problems and a final on validation problem
 3. Those that stay try more settings still.
 
 The final compares the best setting of each, and the best classical method of the first round, on the validation
-problems. The smallest cost wins; a classical method wins ties. Neither prior, posterior nor held-out problems are
-involved, so whatever wins, certificates on those are valid.
+problems. The smallest cost wins; a classical method wins ties. Whatever solves significantly fewer problems than a
+classical method comes after those that do not, if a mean is what counts. Neither prior, posterior nor held-out problems
+are involved, so whatever wins, certificates on those are valid.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -41,6 +42,9 @@ LAST = 3
 
 TIMING = 12.0
 """About how many seconds the final spends on timing, where time is what counts."""
+
+FEWER = 0.05
+"""The probability of calling an algorithm less reliable than a classical method by chance."""
 
 SLACK, SHORTEST = 2.0, 40
 """Later rounds cut off runs at this multiple of the steps that 95% of the family's best runs took, or at 40 steps."""
@@ -72,7 +76,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a family came: its best setting, the cost of it, on how many problems, and where it came to."""
+    """How far a family came: its best setting, the cost of that, on how many problems, and its final place."""
 
     family: Family
     setting: Mapping[str, float]
@@ -81,6 +85,8 @@ class Standing:
     came_to: str
     longest: float = math.inf
     """What 95% of the runs of the best setting took, in steps."""
+    reliable: bool = True
+    """Whether it solves as many problems of the final as the classical method there, but for chance."""
 
     @property
     def failed(self) -> bool:
@@ -95,6 +101,42 @@ class Standing:
         """For the summary of a run."""
         numbers = {"cost": self.cost, "problems": self.problems, "came_to": self.came_to, "setting": dict(self.setting)}
         return {"name": self.family.name, "kind": self.family.kind} | numbers
+
+
+class Verdict(NamedTuple):
+    """What an algorithm costs on the validation problems, and which of them it solves."""
+
+    cost: float
+    solved: np.ndarray
+
+
+def solves_fewer(solved: np.ndarray, reference: np.ndarray) -> bool:
+    """Whether an algorithm solves fewer problems than another one, by more than chance (a one-sided sign test).
+
+    Arguments:
+        solved: which of some problems an algorithm solves.
+        reference: which of them the other one solves.
+
+    >>> one, other = np.arange(100) < 90, np.arange(100) < 95
+    >>> solves_fewer(one, other), solves_fewer(other, one), solves_fewer(one, np.arange(100) < 93)
+    (True, False, False)
+    """
+    lost, gained = int((reference & ~solved).sum()), int((solved & ~reference).sum())
+    tail = sum(math.comb(lost + gained, number) for number in range(lost, lost + gained + 1))
+    return lost > gained and tail <= FEWER * 2 ** (lost + gained)
+
+
+def unreliable(cost: Cost, solved: Mapping[str, np.ndarray], classical: Sequence[str]) -> set[str]:
+    """The names of those that solve fewer problems than one of the classical methods, where the cost is a mean.
+
+    Arguments:
+        cost: what is to be small; other measures than the mean count what is not solved themselves.
+        solved: which validation problems each algorithm solves, by name.
+        classical: the names of classical methods.
+    """
+    if cost.measure != "mean":
+        return set()
+    return {name for name, own in solved.items() if any(solves_fewer(own, solved[other]) for other in classical)}
 
 
 @dataclass(frozen=True)
@@ -121,7 +163,7 @@ class Race:
     report: Callable[[str], None] = lambda line: None
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
-        """All families in the order of how they came in: the winner first."""
+        """All families in the order in which they finished, the winner first."""
         racing, classical, out = [Standing(each, each.start, math.inf, 0, "the start") for each in families], [], []
         for number in range(len(ROUNDS)):
             ran = sorted((self._tried(each, number) for each in racing), key=_order)
@@ -174,11 +216,16 @@ class Race:
 
     def _final(self, standings: list[Standing]) -> list[Standing]:
         """The costs on the validation problems."""
-        costs = self.judged({each.family.name: each.algorithm for each in standings})
+        found = self.judged({each.family.name: each.algorithm for each in standings})
+        classical = [each.family.name for each in standings if each.family.kind == "classical"]
+        behind = unreliable(self.cost, {name: each.solved for name, each in found.items()}, classical)
         final = {"problems": count_problems(self.validation), "came_to": "the final"}
-        return [replace(each, cost=costs[each.family.name], **final) for each in standings]
+        return [
+            replace(each, cost=found[each.family.name].cost, reliable=each.family.name not in behind, **final)
+            for each in standings
+        ]
 
-    def judged(self, algorithms: Mapping[str, Algorithm]) -> dict[str, float]:
+    def judged(self, algorithms: Mapping[str, Algorithm]) -> dict[str, Verdict]:
         """The cost of each algorithm on the validation problems; if time counts, all are timed in turn."""
         runs = {
             name: partial(self._evaluated, algorithm, self.validation, self.horizon)
@@ -191,8 +238,11 @@ class Race:
             costs = {name: each / count_problems(self.validation) for name, each in seconds.items()}
         else:
             costs = {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
-        solved = {name: (each.outcome == "solved").mean() for name, each in first.items()}
-        return {name: self.cost.per_solved(cost, solved[name]) for name, cost in costs.items()}
+        solved = {name: each.outcome[:, 0] == "solved" for name, each in first.items()}
+        return {
+            name: Verdict(self.cost.per_solved(cost, float(solved[name].mean())), solved[name])
+            for name, cost in costs.items()
+        }
 
     def _evaluated(self, algorithm: Any, problems: Any, horizon: int, checkpoints: Path | None) -> Performance:
         return evaluate(
@@ -217,5 +267,6 @@ def _parted(standings: Sequence[Standing]) -> tuple[list[Standing], list[Standin
     return classical, [each for each in standings if each not in classical]
 
 
-def _order(standing: Standing) -> tuple[float, bool]:
-    return (standing.cost if not math.isnan(standing.cost) else math.inf, standing.family.kind != "classical")
+def _order(standing: Standing) -> tuple[bool, float, bool]:
+    cost = standing.cost if not math.isnan(standing.cost) else math.inf
+    return (not standing.reliable, cost, standing.family.kind != "classical")

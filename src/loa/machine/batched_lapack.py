@@ -3,10 +3,12 @@
 jaxlib 0.10.0 to 0.11.0 divide a batch of matrices among the threads that also run the program's own operations, and
 block until all parts are done. If every thread makes such a call, all wait for parts that no thread is left to compute,
 and the program stands still for ever. A call with a single matrix or with little work is not divided. So importing this
-module makes JAX compile larger batches into a loop over parts that are small enough. This applies to every program that
-the process compiles afterwards for one CPU device, whether loa's or the user's, and leaves the results unchanged.
+module makes JAX compile larger batches into a loop over parts that are small enough, and batches of unknown length into
+one over single matrices. This applies to every program that the process compiles afterwards for CPUs, whether loa's or
+the user's, for one device or several, and leaves the results unchanged.
 
-Fourier transforms, sorting and matrix products use the same threads, but do not block them.
+Fourier transforms, sorting and matrix products use the same threads, but do not block them. (It is reported that
+transforms do in jaxlib 0.11.1, which loa does not allow yet; `tests/test_linear_algebra.py` tries them.)
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import Any
 
 import jax
 from jax._src.lax import linalg
+from jax.core import ShapedArray
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 from jaxlib.version import __version_info__ as jaxlib_version
@@ -56,12 +59,10 @@ def call_in_parts(primitive: Primitive) -> None:
     def rule(context: Any, *operands: Any, **parameters: Any) -> Any:
         shapes = [operand.shape for operand in context.avals_in]
         batch = max(shapes, key=len)[:-2]
-        known = all(isinstance(length, int) for shape in shapes for length in shape)
-        if not known or math.prod(batch) <= 1 or _num_devices(context) > 1:
-            return whole(context, *operands, **parameters)
         one = [jax.ShapeDtypeStruct(form.shape[len(batch) :], form.dtype) for form in context.avals_in]
-        size = part_size(primitive, one)
-        if math.prod(batch) <= size:
+        known = all(isinstance(length, int) for shape in shapes for length in shape)
+        size = part_size(primitive, one) if known and math.prod(batch) > 1 else 1
+        if known and math.prod(batch) <= size:
             return whole(context, *operands, **parameters)
 
         def loop(*operands: jax.Array) -> list[jax.Array]:
@@ -70,7 +71,8 @@ def call_in_parts(primitive: Primitive) -> None:
             results = jax.lax.map(each, flat, batch_size=size if size > 1 else None)
             return [result.reshape(*batch, *result.shape[1:]) for result in results]
 
-        return mlir.lower_fun(loop, multiple_results=True)(context, *operands)
+        plain = context.replace(avals_in=_unsharded(context.avals_in), avals_out=_unsharded(context.avals_out))
+        return mlir.lower_fun(loop, multiple_results=True)(plain, *operands)
 
     mlir.register_lowering(primitive, rule, platform="cpu")
 
@@ -79,9 +81,9 @@ def _apply(primitive: Primitive, parameters: dict[str, Any], operands: Sequence[
     return jax.tree.leaves(primitive.bind(*operands, **parameters))
 
 
-def _num_devices(context: Any) -> int:
-    """Of the program that is compiled: how many devices it is for."""
-    return getattr(context.module_context.axis_context, "num_devices", 1)
+def _unsharded(forms: Sequence[Any]) -> list[Any]:
+    """Forms that do not say how a program for several devices divides the batch, which XLA then finds out."""
+    return [ShapedArray(form.shape, form.dtype) for form in forms]
 
 
 if DIVIDING[0] <= jaxlib_version < DIVIDING[1]:

@@ -58,7 +58,7 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ValueError(f"there is no file {path} for --parallel-config.")
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())[:120]}.") from error
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold keys such as `backend: dask`, got {shown(content)}.")

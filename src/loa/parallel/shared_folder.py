@@ -95,15 +95,23 @@ class SharedFolder(Executor):
         help_in(self.folder, self._closed.is_set, same_software=True)
 
     def _receive(self) -> None:
-        """Hand over results as they come."""
-        while not self._closed.is_set():
-            for path in _sorted(self.folder, RESULT):
-                future = self._futures.pop(path.stem, None)
-                with contextlib.suppress(OSError):
-                    _settle(future, path.read_bytes())
-                for each in (path, path.with_suffix(TASK), path.with_suffix(BEGUN)):
-                    each.unlink(missing_ok=True)
-            time.sleep(POLL)
+        """Hand over results as they come; if that fails, the tasks have failed, so that nobody waits for ever."""
+        try:
+            while not self._closed.is_set():
+                for path in _sorted(self.folder, RESULT):
+                    self._take(path)
+                time.sleep(POLL)
+        except OSError as error:
+            if not self._closed.is_set():
+                self._closed.set()
+                for future in list(self._futures.values()):
+                    future.set_exception(BrokenExecutor(f"the folder {self.folder} cannot be read: {error}"))
+
+    def _take(self, path: Path) -> None:
+        content, future = path.read_bytes(), self._futures.pop(path.stem, None)
+        for each in (path.with_suffix(TASK), path, path.with_suffix(BEGUN)):
+            each.unlink(missing_ok=True)
+        _settle(future, content)
 
 
 def help_in(folder: Path, ended: Callable[[], bool], same_software: bool = False) -> int:

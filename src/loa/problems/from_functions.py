@@ -61,7 +61,32 @@ class FromFunctions(_WithLossFunction):
         return self.sample_function(key)
 
 
-class FromInstances(_WithLossFunction):
+class OfInstances(ProblemClass):
+    """A class whose problems are logged instances; a draw takes different ones, in random order."""
+
+    instances: eqx.AbstractVar[Any]
+
+    def sample(self, key: Key[Array, ""]) -> Any:
+        index = jax.random.randint(key, (), 0, count_problems(self.instances))
+        return jax.tree.map(lambda leaf: leaf[index], self.instances)
+
+    def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
+        """Draw different instances; a longer draw begins with the shorter one."""
+        check_key(key)
+        wanted, count = whole_number("num_problems", num_problems), count_problems(self.instances)
+        if wanted > count:
+            raise ValueError(
+                f"{type(self).__name__} has {count} instances, and a draw takes each at most once, but {wanted} "
+                "problems were asked for: log more, or ask for fewer."
+            )
+        chosen = jax.random.permutation(key, count)[:wanted]
+        return jax.tree.map(lambda leaf: leaf[chosen], self.instances)
+
+    def at_most(self, num_problems: int) -> int:
+        return min(num_problems, count_problems(self.instances))
+
+
+class FromInstances(OfInstances, _WithLossFunction):
     """A problem class over logged instances. A draw takes each instance at most once.
 
     Two draws may have instances in common; `loa run` divides the instances among its roles instead, and `loa.problems.
@@ -89,33 +114,6 @@ class FromInstances(_WithLossFunction):
         self.loss_function = loss
         self.start_point = _as_start(start)
 
-    def sample(self, key: Key[Array, ""]) -> Any:
-        return _one_of(self.instances, key)
-
-    def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
-        return _some_of(self, key, num_problems)
-
-    def at_most(self, num_problems: int) -> int:
-        return min(num_problems, count_problems(self.instances))
-
-
-class OfLog(ProblemClass):
-    """What makes a class of its own of another one and logged instances, which take the place of `sample`.
-
-    Made by `of_log`: a log of programs is a class of programs.
-    """
-
-    instances: eqx.AbstractVar[Any]
-
-    def sample(self, key: Key[Array, ""]) -> Any:
-        return _one_of(self.instances, key)
-
-    def draw(self, key: Key[Array, ""], num_problems: int) -> Any:
-        return _some_of(self, key, num_problems)
-
-    def at_most(self, num_problems: int) -> int:
-        return min(num_problems, count_problems(self.instances))
-
 
 def of_log(problem_class: ProblemClass, instances: Any) -> ProblemClass:
     """The same problem class, by the same name, on logged instances.
@@ -139,31 +137,13 @@ def _on_a_log(problem_class: Any) -> Any:
         self.instances = instances
 
     content = {"__module__": problem_class.__module__, "__annotations__": {"instances": Any}, "__init__": __init__}
-    return type(problem_class)(problem_class.__name__, (OfLog, problem_class), content)
+    return type(problem_class)(problem_class.__name__, (OfInstances, problem_class), content)
 
 
 def _as_stack(instances: Any) -> Any:
     stack = instances.problems if isinstance(instances, Instances) else instances
     count_problems(stack)
     return jax.tree.map(jnp.asarray, stack)
-
-
-def _one_of(instances: Any, key: Key[Array, ""]) -> Any:
-    index = jax.random.randint(key, (), 0, count_problems(instances))
-    return jax.tree.map(lambda leaf: leaf[index], instances)
-
-
-def _some_of(problem_class: FromInstances | OfLog, key: Key[Array, ""], num_problems: int) -> Any:
-    """Different instances in random order; a longer draw begins with the shorter one."""
-    check_key(key)
-    wanted, count = whole_number("num_problems", num_problems), count_problems(problem_class.instances)
-    if wanted > count:
-        raise ValueError(
-            f"{type(problem_class).__name__} has {count} instances, and a draw takes each at most once, but {wanted} "
-            "problems were asked for: log more, or ask for fewer."
-        )
-    chosen = jax.random.permutation(key, count)[:wanted]
-    return jax.tree.map(lambda leaf: leaf[chosen], problem_class.instances)
 
 
 def _as_start(start: Start) -> Start:

@@ -6,8 +6,14 @@ from typing import Any
 
 from jaxtyping import Scalar
 
+from .only_eigenvalues import only_eigenvalues
 from .problem_class import ProblemClass
 from .wrapped import Wrapped
+
+
+def smoothness_of(problem_class: ProblemClass, problem: Any) -> Scalar:
+    """The smoothness constant of a problem, computed without eigenvectors that it does not need."""
+    return only_eigenvalues(problem_class.smoothness)(problem)
 
 
 def smoothness_once(problem_class: ProblemClass, problem: Any, smoothness: Scalar | None = None) -> ProblemClass:
@@ -24,7 +30,7 @@ def smoothness_once(problem_class: ProblemClass, problem: Any, smoothness: Scala
     if not (problem_class.has("smoothness") or problem_class.has("prox")):
         return problem_class
     try:
-        known = problem_class.smoothness(problem) if smoothness is None else smoothness
+        known = smoothness_of(problem_class, problem) if smoothness is None else smoothness
     except Exception:  # whatever is wrong with it is raised again when somebody asks for it
         return problem_class
     return KnownSmoothness(problem_class, problem, known)

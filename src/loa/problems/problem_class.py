@@ -12,6 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Scalar
 
+from ..machine import (
+    batched_lapack,  # noqa: F401 (makes batched calls of LAPACK safe before anything is compiled)
+    wrong_compiler,  # noqa: F401 (warns of a version of JAX that computes wrong results)
+)
 from ..messages.arguments import shown
 from ..messages.waiting import waiting_for
 from ..messages.warning import warn
@@ -155,6 +159,11 @@ class ProblemClass(eqx.Module):
         """The constraint of one problem, whether the class has one for all problems or a method."""
         return self.constraint(problem) if callable(self.constraint) else self.constraint
 
+    def check_numbers(self, problem: Any) -> None:
+        """Refuse one problem, given as numbers, whose constraint nothing satisfies, such as lower > upper in a Box."""
+        if self.has("constraint"):
+            self.term(problem)
+
     def _smooth_and_constraint(self, x: Any, problem: Any) -> Scalar:
         """The loss of a class that defines only its smooth part."""
         smooth = self.smooth(x, problem)
@@ -227,13 +236,18 @@ def _draw(problem_class: ProblemClass, key: Key[Array, ""], num_problems: int) -
 def sampled(problem_class: ProblemClass, key: Key[Array, ""]) -> Any:
     """One problem, refused unless it is made of arrays and numbers."""
     problem = problem_class.sample(key)
+    check_arrays(f"{type(problem_class).__name__}.sample must return", problem)
+    return problem
+
+
+def check_arrays(says: str, problem: Any) -> None:
+    """Refuse a problem that is not made of arrays and numbers; the sentence begins as `says`."""
     leaves, wanted = jax.tree.leaves(problem), "one array or a tuple, list or dictionary of arrays"
     if not leaves:
-        raise TypeError(f"{type(problem_class).__name__}.sample must return {wanted}, got {problem!r}.")
+        raise TypeError(f"{says} {wanted}, got {problem!r}.")
     for leaf in leaves:
         if not eqx.is_array_like(leaf) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "OSUMm"):
-            raise TypeError(f"{type(problem_class).__name__}.sample must return {wanted}, got {leaf!r} in it.")
-    return problem
+            raise TypeError(f"{says} {wanted}, got {leaf!r} in it.")
 
 
 def check_key(key: Any) -> None:

@@ -39,6 +39,7 @@ class Choice:
         costs: of the learned algorithm and of each classical one, on validation problems.
         problems: how many validation problems there were.
         entrants: the families that raced when the algorithm was learned, best first.
+        solved: the share of the validation problems that each of them solves.
     """
 
     minimize: str = "steps"
@@ -46,6 +47,7 @@ class Choice:
     costs: Mapping[str, float] = field(default_factory=dict)
     problems: int = 0
     entrants: tuple[Entrant, ...] = ()
+    solved: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def own(self) -> str:
@@ -73,10 +75,17 @@ class Choice:
         'The learned algorithm was chosen: on 250 validation problems it has 0.25 × the steps of L-BFGS.'
         >>> Choice("steps", "CG", {"learned": 41.0, "CG": 40.0}, 250).sentence()
         'Nothing that was learned beats CG in steps on 250 validation problems, so CG is deployed.'
+        >>> print(Choice("steps", "CG", {"learned": 2.0, "CG": 4.0}, 250, (), {"learned": 0.9, "CG": 1.0}).sentence())
+        The learned algorithm has 0.5 × the steps of CG on 250 validation problems, but solves 90% of them instead of \
+100%, so CG is deployed.
         """
         if self.rival is None:
             return ""
         where, words = f"on {self.problems} validation problems", self.minimize
+        if self.chosen != self.own and self.costs[self.own] < self.costs[self.chosen]:
+            cheaper = f"The learned algorithm has {self.costs[self.own] / self.costs[self.chosen]:.2g} × the {words}"
+            shares = f"{self.solved.get(self.own, 0.0):.0%} of them instead of {self.solved.get(self.chosen, 0.0):.0%}"
+            return f"{cheaper} of {self.chosen} {where}, but solves {shares}, so {self.chosen} is deployed."
         if self.classical is not None:
             beaten = f"Nothing that was {self.own} beats {self.classical} in {words} {where}"
             return f"{beaten}, so {self.classical} is deployed."

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..learning.cost import Cost
-from ..learning.race import Race
+from ..learning.race import Race, Verdict, unreliable
 from ..problems.role import Role, own_key
 from ..results.choice import Choice, Entrant
 from ..storage.plain_json import decoded
@@ -29,6 +29,7 @@ def chosen(
 ) -> Choice:
     """Judge algorithms by a cost on the validation problems; the best one is chosen.
 
+    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not chosen.
     Validation problems are used neither for the prior nor for any certificate.
 
     Arguments:
@@ -39,6 +40,25 @@ def chosen(
         facts: what was noted while learning; the standings of a race, if there was one.
         place: where the costs are kept.
     """
+    verdicts = judged(experiment, algorithms, cost, seed, place, "choice")
+    costs = {name: each.cost for name, each in verdicts.items()}
+    solved = {name: each.solved for name, each in verdicts.items()}
+    behind = unreliable(cost, solved, [name for name in algorithms if name != LEARNED])
+    winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
+    shares = {name: float(each.mean()) for name, each in solved.items()}
+    entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
+    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares)
+
+
+def judged(
+    experiment: Experiment,
+    algorithms: Mapping[str, Algorithm],
+    cost: Cost,
+    seed: int,
+    place: RunDirectory,
+    stage: str,
+) -> dict[str, Verdict]:
+    """What each algorithm costs on the validation problems, and which of them it solves; kept as a stage of the run."""
 
     def judge() -> dict[str, Any]:
         problems = experiment.draw(Role.validation, seed, optimal_losses=True)
@@ -47,10 +67,9 @@ def chosen(
             experiment.problem_class, problems, problems, experiment.criterion, experiment.horizon, cost,
             experiment.functionals, key, checkpoints=place.evaluations,
         )  # fmt: skip
-        return {"costs": np.array(list(race.judged(algorithms).values()))}
+        found = race.judged(algorithms).values()
+        return {"costs": np.array([each.cost for each in found]), "solved": np.array([each.solved for each in found])}
 
-    found = np.asarray(place.arrays("choice", judge)["costs"], float)
-    costs = {name: float(each) for name, each in zip(algorithms, found, strict=True)}
-    winner = min(costs, key=lambda name: (np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
-    entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
-    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants)
+    arrays = place.arrays(stage, judge)
+    pairs = zip(arrays["costs"], arrays["solved"], strict=True)
+    return {name: Verdict(float(cost), solved) for name, (cost, solved) in zip(algorithms, pairs, strict=True)}

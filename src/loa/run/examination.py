@@ -17,6 +17,7 @@ from ..architectures.safeguarded import family_of
 from ..experiments.experiment import Experiment
 from ..problems.problem_class import ProblemClass
 from ..problems.role import Role, own_key
+from ..statistics.quantiles import rank
 from ..statistics.timing import best_in_turn
 from ..trajectory.evaluation import evaluate
 from ..trajectory.kernels import evolution
@@ -31,7 +32,7 @@ DENSE = 100
 """The evolution of the gap is kept at each of this many first steps, and at as many later times."""
 
 TIMING = 60.0
-"""About how many seconds are spent on timing the algorithms once more."""
+"""About how many seconds are spent on timing the algorithms again."""
 
 LARGE = 2**14
 """Numbers in a problem from which on problems are not faster together, and each takes seconds."""
@@ -94,7 +95,7 @@ def _timed_again(
     experiment: Experiment, algorithms: Mapping[str, Algorithm], problems: Any, values: Mapping[str, Any],
     place: RunDirectory,
 ) -> dict[str, Any]:  # fmt: skip
-    """The same values, with all algorithms timed once more in turn, on fewer problems if all would take too long."""
+    """The same values, with all algorithms timed again in turn, on fewer problems if all would take too long."""
     enough = int(1e3 * TIMING / sum(float(each["milliseconds"]) for each in values.values()))
     count = max(1, min(enough, experiment.sizes["test"]))
     some = jax.tree.map(lambda leaf: leaf[:count], problems)
@@ -154,8 +155,8 @@ def _gap(
         key=jax.random.key(0x7E57), batch=32 if numbers <= LARGE else 1, checkpoints=place.evaluations,
     )[:, times]  # fmt: skip
     gap = np.where(np.isfinite(gap), gap, np.inf)
-    with np.errstate(invalid="ignore"):
-        low, median, high = np.quantile(gap, [0.025, 0.5, 0.975], axis=0, method="inverted_cdf")
+    ordered = np.sort(gap, axis=0)
+    low, median, high = (ordered[rank(len(ordered), level) - 1] for level in (0.025, 0.5, 0.975))
     return np.stack([gap.mean(axis=0), median, low, high], axis=-1)
 
 

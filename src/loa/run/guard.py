@@ -13,10 +13,11 @@ from ..algorithms.algorithm import Algorithm
 from ..architectures.safeguarded import Safeguarded
 from ..experiments.experiment import Experiment
 from ..learning import guard
+from ..learning.cost import Cost
 from ..problems.role import Role, own_key
 from ..problems.vector_points import form_of_points
 from ..results.choice import Choice
-from .choice import LEARNED
+from .choice import LEARNED, judged
 from .directory import RunDirectory
 
 
@@ -25,25 +26,28 @@ def guard_for(
     learned: Algorithm,
     classical: Mapping[str, Algorithm],
     choice: Choice,
+    cost: Cost,
     seed: int,
     place: RunDirectory,
 ) -> Safeguarded | None:
     """The guard of what is to be deployed, fixed on the validation problems before any problem is drawn that certifies.
 
     The fallback is the classical method with the smallest cost among the baselines or, if there are none, among those
-    that were tuned.
+    that were tuned. A guard takes time in every step. If time is what counts, and the guarded algorithm would be slower
+    than the best classical method, there is no guard.
 
     Arguments:
         experiment: the setting.
         learned: what was chosen.
         classical: baselines and tuned methods, by name.
         choice: of what is deployed, with the costs of all these on the validation problems.
+        cost: what is to be small.
         seed: of the run.
         place: where the guard is kept.
 
     Returns:
         The guarded algorithm; None where a classical method was chosen, where the experiment wants no guard or has its
-        own, and where there is no fallback.
+        own, where there is no fallback, and where a guard would cost the lead.
     """
     if not experiment.recipe.guarded or choice.chosen != LEARNED or isinstance(learned, Safeguarded):
         return None
@@ -66,7 +70,24 @@ def guard_for(
 
     found, _ = place.algorithm("guard", chosen)
     assert isinstance(found, Safeguarded)
+    if cost.by_clock and not _leads(experiment, found, classical, choice, cost, seed, place):
+        return None
     return found
+
+
+def _leads(
+    experiment: Experiment,
+    guarded: Safeguarded,
+    classical: Mapping[str, Algorithm],
+    choice: Choice,
+    cost: Cost,
+    seed: int,
+    place: RunDirectory,
+) -> bool:
+    """Whether the guarded algorithm is still ahead of the best classical method, with both timed in turn."""
+    rival = min(classical, key=lambda name: np.nan_to_num(choice.costs[name], nan=np.inf))
+    found = judged(experiment, {LEARNED: guarded, rival: classical[rival]}, cost, seed, place, "choice of the guard")
+    return found[LEARNED].cost <= found[rival].cost
 
 
 def under(guarded: Safeguarded | None, algorithm: Algorithm) -> Algorithm:

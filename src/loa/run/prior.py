@@ -52,7 +52,7 @@ class WeightedPrior(NamedTuple):
         return np.asarray(self.stack.weights)
 
     def posterior(self, cost: Cost, values: Mapping[str, np.ndarray], caps: Mapping[str, float]) -> Weighted:
-        """The candidates, weighed once more by their cost on the posterior problems."""
+        """The candidates, weighed again by their cost on the posterior problems."""
         losses, cap = _losses(cost, values, caps, self.knee)
         return posterior_on(Weighted(self.stack, self.weighed_by), losses, cap=cap)
 

@@ -134,7 +134,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     best = {LEARNED: learned, **classical}[choice.chosen]
 
     # Guard what was learned by the best classical algorithm, as strictly as it allows on the validation problems.
-    guarded = guard_for(experiment, best, classical, choice, order.seed, place) if order.how == "loa" else None
+    wanted = order.how == "loa"
+    guarded = guard_for(experiment, best, classical, choice, order.cost, order.seed, place) if wanted else None
 
     # Prior, from prior problems: candidates around what was chosen, their weights, and λ.
     prior, prior_draws = _prior(order, best, choice, place)

@@ -22,6 +22,7 @@ from ..certificates import (
 from ..learning import lambda_on
 from ..learning.cost import Cost
 from ..learning.prior import ANTICIPATED_DIVERGENCE
+from ..statistics.quantiles import quantile
 
 ORIGIN = "best on the prior problems"
 TRIED = 8
@@ -51,8 +52,7 @@ def tail_numbers(
     if cost.measure != "quantile" or cost.level is None:
         return None, ()
     levels = cost.level + (1 - cost.level) * np.arange(TRIED) / TRIED
-    found = np.quantile(values, levels, method="inverted_cdf")
-    return None, tuple(sorted({float(each) for each in found}))
+    return None, tuple(sorted({quantile(values, float(level)) for level in levels}))
 
 
 def tail_goals(

@@ -47,7 +47,7 @@ class Estimate(float):
 
 
 class Summary(NamedTuple):
-    """The measures one looks at first."""
+    """The four measures that are read first."""
 
     mean: Estimate
     median: Estimate

@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from types import FrameType
 from typing import Any, NoReturn
 
 PATIENCE = 1.0
@@ -44,7 +45,7 @@ def end_on_signals(sentence: str) -> None:
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     for number in heard:
-        signal.signal(number, _interrupt)
+        signal.signal(number, partial(_interrupt, sentence))
     threading.Thread(target=_watch, args=(reader, writer, frozenset(heard), sentence), daemon=True).start()
     atexit.register(leave_if_told, sentence)  # where somebody else has caught the interrupt and said nothing
     sys.unraisablehook = partial(_lost, sentence, sys.unraisablehook)
@@ -63,9 +64,20 @@ def _lost(sentence: str, hook: Callable[[Any], Any], lost: Any) -> None:
     hook(lost)
 
 
-def _interrupt(number: int, frame: object) -> NoReturn:
+def _interrupt(sentence: str, number: int, frame: FrameType | None) -> NoReturn:
     _arrived.append(number)
+    if _imports(frame):  # half of a module would be left behind, on which others then fail or crash
+        _leave(number, sentence)
     raise KeyboardInterrupt
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Whether a module is being imported, which code of Python's own does."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _watch(reader: socket.socket, writer: socket.socket, heard: frozenset[int], sentence: str) -> None:

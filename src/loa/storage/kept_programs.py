@@ -46,6 +46,8 @@ def keep_programs(directory: str | os.PathLike[str] | None = None) -> Path | Non
     >>> loa.keep_programs() is None  # in these examples that variable is set
     True
     """
+    if directory is not None and not isinstance(directory, str | os.PathLike):
+        raise TypeError(f"directory must be a path, such as 'programs', got {directory!r:.80}.")
     if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         return None
     if "jax" not in sys.modules:

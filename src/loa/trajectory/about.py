@@ -10,7 +10,7 @@ import numpy as np
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..problems.criterion import Criterion
-from ..problems.from_functions import FromInstances, OfLog
+from ..problems.from_functions import OfInstances
 from ..problems.problem_class import ProblemClass, count_problems
 from ..storage.checkpoint import fingerprint
 
@@ -37,7 +37,7 @@ def described(
         "criterion": str(criterion),
         "horizon": str(horizon),
     }
-    if isinstance(problem_class, FromInstances | OfLog):
+    if isinstance(problem_class, OfInstances):
         about[LOGGED] = str(count_problems(problem_class.instances))
     elif problem_class.finite:
         about[FINITE] = "yes"

@@ -68,8 +68,9 @@ class BestPoint(Functional):
         if record.problem_class.has("prox"):
             x, value = _inside(record.problem_class, record.iterate, record.problem, loss)
             merit = value
-        best = where(sound & (merit < best.rank), _Best(x, value, merit), best)
-        return where(sound & met, _Best(record.iterate, loss, loss), best), optimum, record.calls
+            x, value = where(met, (record.iterate, loss), (x, value))
+        best = where(sound & (met | (merit < best.rank)), _Best(x, value, merit), best)
+        return best, optimum, record.calls
 
     def result(self, carry: tuple[_Best, Any, Calls], end: End) -> Answer:  # pyright: ignore[reportIncompatibleMethodOverride]
         best, optimum, calls = carry

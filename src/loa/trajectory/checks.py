@@ -98,6 +98,23 @@ def warn_of_unknown_optimum(job: Job) -> None:
         )
 
 
+def warn_of_bad_numbers(job: Job, diverged: Any) -> None:
+    """Say why trajectories diverged, where a problem itself is impossible, such as a Box with lower > upper.
+
+    Arguments:
+        job: what was run.
+        diverged: whether each trajectory diverged, in an array (candidate, problem, replicate).
+    """
+    places = np.flatnonzero(np.any(diverged, axis=(0, 2)))
+    if not places.size:
+        return
+    problem = jax.tree.map(lambda leaf: np.asarray(leaf[places[0]]), job.problems)
+    try:
+        job.problem_class.check_numbers(problem)
+    except (TypeError, ValueError) as error:
+        warn(f"{places.size} problems diverged, first problem {int(job.indices[places[0]])}: {error}")
+
+
 def warn_of_precision(job: Job) -> None:
     """Warn of a criterion that floating-point numbers of the class cannot resolve."""
     thresholds = job.criterion.thresholds()

@@ -22,7 +22,7 @@ from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..storage.resuming import Evaluations, as_evaluations
 from .about import described
-from .checks import check_arguments, uses_loss_gap
+from .checks import check_arguments, uses_loss_gap, warn_of_bad_numbers
 from .devices import Device, run_job
 from .functionals import Functional, StoppingTime
 from .job import OUTCOMES, Job
@@ -206,6 +206,7 @@ def evaluate_numbered(
     values, outcome = dict(zip(names, ended.values, strict=True)), ended.words
     if stack is None:
         values, outcome = {name: value[0] for name, value in values.items()}, outcome[0]
+    warn_of_bad_numbers(job, ended.diverged)
     _warn_of_nan(job, values)
     caps = {functional.name: functional.largest(horizon) for functional in functionals}
     units = {functional.name: functional.unit for functional in functionals}

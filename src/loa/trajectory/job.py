@@ -15,6 +15,7 @@ from ..algorithms.algorithm import Algorithm
 from ..problems import gaps
 from ..problems.criterion import Criterion
 from ..problems.oracle import Calls
+from ..problems.per_problem import smoothness_of
 from ..problems.problem_class import ProblemClass
 from ..problems.programs.quadratic_programs import Program, own_arrays
 from ..storage.checkpoint import fingerprint, recognizable
@@ -112,7 +113,7 @@ class Job(eqx.Module):
         algorithm = _together(own, self.common)
         problem = _take(self.problems, number)
         key = trajectory_key(self.key, self.indices[number], replicate)
-        smoothness = jnp.asarray(self.problem_class.smoothness(problem)) if self.keeps_smoothness else None
+        smoothness = jnp.asarray(smoothness_of(self.problem_class, problem)) if self.keeps_smoothness else None
         program = own_arrays(self.problem_class, problem)
         walk = self._walk(algorithm, problem, smoothness, program)
         moment = walk.begin(key) if self.starts is None else walk.begin_at(_take(self.starts, number), key)

@@ -220,7 +220,7 @@ def evaluate_on_disk(
     check_executor(executor)
     for functional in functionals:
         if not functional.is_number:
-            raise ValueError(f"{functional.name} is no number, so it cannot be a column of a table.")
+            raise ValueError(f"{functional.name} is not a number, so it cannot be a column of a table.")
     candidates = len(algorithm) if isinstance(algorithm, Stack) else 1
     per_part = max(1, min(count, TRAJECTORIES // (candidates * replicates), BYTES // max(1, _bytes(first))))
     options: dict[str, Any] = dict(

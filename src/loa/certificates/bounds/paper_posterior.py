@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ...algorithms.weights import reweighed
 from .inputs import Array, check_fraction, check_positive, check_whole, one_per_candidate, per_candidate
 from .paper import paper_lambda
 
@@ -39,9 +40,7 @@ def paper_posterior(values: Any, prior: Any, lam: float, cap: float) -> Array:
     shares = per_candidate(values, cap)
     prior = one_per_candidate("prior", prior, shares)
     check_positive("lam", lam)
-    with np.errstate(divide="ignore"):
-        weights = special.softmax(np.log(prior) - lam * cap * shares.mean(axis=0))
-    return weights / weights.sum()
+    return reweighed(prior, -lam * cap * shares.mean(axis=0))
 
 
 def choose_paper_lambda(

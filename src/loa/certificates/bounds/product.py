@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ...algorithms.weights import as_distribution
+from ...algorithms.weights import as_distribution, reweighed
 from ...problems.problem_class import whole_number
 from .inputs import Array, check_fraction, check_kl, one_per_candidate, per_candidate
 from .lambda_grid import Choice, best_on_grid
@@ -64,7 +64,7 @@ def product_bound_on_grid(
     """The smallest product bound over a grid of λ that was fixed beforehand, at the price log K.
 
     Arguments:
-        values: values on held-out problems, one per problem.
+        values: (problem, candidate), on the posterior problems.
         posterior: one probability per candidate.
         kl: the divergence of posterior from prior.
         grid: values of λ, fixed beforehand.
@@ -96,9 +96,9 @@ def gibbs_posterior(values: Any, prior: Any, lam: float, cap: float) -> Array:
     It is \(\rho \propto \pi \prod_i (1-\lambda X_i)\).
 
     Arguments:
-        values: values on held-out problems, one per problem.
+        values: (problem, candidate), on the posterior problems.
         prior: one probability per candidate.
-        lam: λ, fixed beforehand.
+        lam: λ in (0, 1), fixed beforehand.
         cap: the largest possible value.
 
     Returns:
@@ -110,9 +110,7 @@ def gibbs_posterior(values: Any, prior: Any, lam: float, cap: float) -> Array:
     shares = per_candidate(values, cap)
     prior = one_per_candidate("prior", prior, shares)
     check_fraction("lam", lam)
-    with np.errstate(divide="ignore"):
-        weights = special.softmax(np.log(prior) + np.log1p(-lam * shares).sum(axis=0))
-    return weights / weights.sum()
+    return reweighed(prior, np.log1p(-lam * shares).sum(axis=0))
 
 
 def kl_divergence(posterior: Any, prior: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -14,9 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...parallel.tasks import as_they_come
+from ...storage.manifest import ForeignFileError
 from ...storage.plain_json import decoded, encoded
 from .external import External, Referred
 from .killable import SOLVED, Killable, Run
+
+BEGIN = '{"task": '
+"""How every line of a record begins."""
 
 CHUNKS = 32
 """Into at most this many parts runs are divided among the workers of an executor."""
@@ -64,7 +69,7 @@ class Bench:
     def __enter__(self) -> Bench:
         if self.record is not None:
             self.record.parent.mkdir(parents=True, exist_ok=True)
-            for line in self.record.read_text().splitlines() if self.record.exists() else ():
+            for line in _lines(self.record):
                 self._read(line)
             self._file = self._open.enter_context(self.record.open("a"))
             self._file.write("\n")  # after a line that a killed process has not finished
@@ -144,16 +149,34 @@ class Bench:
         self._known.setdefault(self._name(task), []).append((self._limit(task), run))
         if self.record is not None:
             line = {"task": self._name(task), "limit": self._limit(task), "run": encoded(run._asdict())}
-            self._file.write(json.dumps(line) + "\n")
+            self._file.write(json.dumps(line | {"checksum": _checksum(line)}) + "\n")
             self._file.flush()
 
     def _read(self, line: str) -> None:
         try:
             content = json.loads(line)
+            if content.pop("checksum") != _checksum(content):
+                return  # damaged or edited: the run is made again
             run = Run(**decoded(content["run"]))
             self._known.setdefault(content["task"], []).append((float(content["limit"]), run))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             return  # a process was killed while it wrote this line
+
+
+def _lines(record: Path) -> list[str]:
+    """The lines of a record; a file of others is refused, because lines would be added to it."""
+    if not record.exists():
+        return []
+    if not record.is_file():
+        raise ValueError(f"the record {record} must be a file, and is none.")
+    lines = record.read_text(errors="replace").splitlines()
+    if any(line and not line.startswith(BEGIN[: len(line)]) for line in lines[:2]):
+        raise ForeignFileError(f"{record} holds no record of runs: choose another file, or move it away.")
+    return lines
+
+
+def _checksum(line: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:16]
 
 
 class Work(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...messages.arguments import check_type, positive_number
+from ...messages.arguments import as_path, check_type, positive_number
 from ...messages.warning import warn
 from ...parallel.tasks import check_executor
 from ...problems.logs.instances import Instances
@@ -72,7 +72,9 @@ def measure(
     every = listed(instances)
     _warn_of_copies(every)
     tasks = [Task(place, replicate=replicate) for place in range(len(every)) for replicate in range(replicates)]
-    record = None if checkpoints is None else Path(checkpoints) / f"{_fingerprint(solver, every)}.jsonl"
+    record = (
+        None if checkpoints is None else as_path("checkpoints", checkpoints) / f"{_fingerprint(solver, every)}.jsonl"
+    )
     bench = Bench(solver, every, timeout=timeout, memory=memory, executor=executor, record=record)
     with counted(progress, "runs", [len(tasks)]) as count, bench:
         runs = bench.run(tasks, lambda done: count(0, done))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...learning.tuning import Interval
-from ...messages.arguments import is_number, shown
+from ...messages.arguments import check_type, is_number, shown
 
 WIDE = 1000.0
 """From this ratio of its ends on, a range of positive numbers is searched evenly in its logarithm."""
@@ -25,7 +26,9 @@ def distributions(space: Mapping[str, Any] | None) -> dict[str, Any]:
     _check_optuna()
     if not space:
         raise ValueError("there is nothing to tune: give the solver a space, such as space={'rho': (1e-3, 1e3)}.")
-    return {str(name): _distribution(str(name), each) for name, each in space.items()}
+    for name in space:
+        check_type("the name of a parameter in the space", name, str, "a text")
+    return {name: _distribution(name, each) for name, each in space.items()}
 
 
 def _check_optuna() -> None:
@@ -40,11 +43,12 @@ def _distribution(name: str, given: Any) -> Any:
 
     if isinstance(given, list) and given:
         return CategoricalDistribution(given)
-    pair = isinstance(given, tuple) and len(given) in (2, 3) and all(is_number(end) for end in given[:2])
+    interval = isinstance(given, Interval) or (isinstance(given, tuple) and len(given) == 2)
+    pair = interval and all(is_number(end) and math.isfinite(end) for end in given[:2])
     if not pair or not given[0] < given[1]:
         raise ValueError(
-            f"the space of {name!r} must be a pair (low, high) of numbers with low < high, or a list of choices, got "
-            f"{shown(given)}."
+            f"the space of {name!r} must be a pair (low, high) of finite numbers with low < high, or a list of "
+            f"choices, got {shown(given)}."
         )
     low, high = given[:2]
     logarithmic = given.logarithmic if isinstance(given, Interval) else low > 0 and high / low >= WIDE

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...messages.arguments import positive_number
+from ...messages.arguments import as_path, check_type, positive_number
 from ...parallel.tasks import check_executor
 from ...problems.problem_class import whole_number
 from ...trajectory.progress import printed
@@ -117,6 +117,10 @@ def tune_solver(
     1
     """
     check_executor(executor)
+    check_type("solver", solver, External, "a loa.External with a space")
+    check_type("minimize", minimize or None, str, '"seconds", "cpu_seconds" or what the solver reports')
+    if most_runs is not None:
+        whole_number("most_runs", most_runs)
     space = distributions(solver.space)
     check_names(space, solver.solve)
     clock = minimize in ("seconds", "cpu_seconds")
@@ -124,7 +128,7 @@ def tune_solver(
         raise ValueError(f"runs that fail must count as something: give a cap, the largest number of {minimize}.")
     every = listed(instances)
     largest = positive_number("timeout", timeout) if cap is None else positive_number("cap", cap)
-    kept = None if record is None else Path(record)
+    kept = None if record is None else as_path("record", record)
     with Bench(solver, every, timeout=timeout, memory=memory, executor=executor, record=kept) as bench:
         race = _Race(bench, len(every), minimize, largest, whole_number("seed", seed, least=0))
         return race.through(space, whole_number("trials", trials), most_runs or np.inf, progress)

@@ -21,12 +21,21 @@ from ..files.column_names import names_of_leaves
 from ..inputs import Shapes
 from ..program import LATE, Program
 from ..solution import OUTCOMES
+from ..watching.claims import check_certificates
 from .graph import Value
 from .library import functions_used
 from .scalars import Unsupported, c_type, literal
 from .statements import written
 from .tracing import traced
 from .writer import Writer
+
+KEYWORDS = (
+    "auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+    "extern", "false", "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict",
+    "return", "short", "signed", "sizeof", "static", "struct", "switch", "true", "typedef", "union", "unsigned",
+    "void", "volatile", "while",
+)  # fmt: skip
+"""What no function of a user can be called in C."""
 
 MOST_NUMBERS = 1_000_000
 """The largest number of constants in a file; more of them take compilers minutes."""
@@ -41,8 +50,9 @@ def write_c(path: Path | str, program: Program, facts: dict[str, Any], certifica
         facts: what the comment at the beginning says about it.
         certificates: what was certified of the algorithm; the comment has their sentences.
     """
-    path = as_path("path", path)
-    if path.suffix != ".c" or not re.fullmatch(r"[a-zA-Z]\w*", path.stem):
+    path, certificates = as_path("path", path), check_certificates(certificates)
+    taken = path.stem in KEYWORDS
+    if path.suffix != ".c" or taken or not re.fullmatch(r"[a-zA-Z]\w*", path.stem, re.ASCII):
         raise ValueError(f"path must be the name of a function followed by .c, like controller.c, got {path.name}.")
     interface = _Interface(path.stem, program)
     forms = (*program.problem.forms, *program.point.forms, jax.ShapeDtypeStruct((), jnp.bool_))

@@ -53,7 +53,7 @@ def _rows(path: Path) -> dict[str, np.ndarray]:
     rows = []
     for name, instance in named_instances(path):
         if isinstance(instance, Exception):
-            raise ValueError(f"{path}: {name} is no problem: {instance}.")
+            raise ValueError(f"{path}: {name} is not a problem: {instance}.")
         rows.append(names_of_leaves(_with_arrays(instance)))
         if rows[-1].keys() != rows[0].keys():
             raise ValueError(f"{path}: {name} has {', '.join(rows[-1])}, but the first problem {', '.join(rows[0])}.")

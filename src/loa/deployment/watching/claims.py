@@ -10,6 +10,8 @@ wrong with a probability of at most δ.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,16 @@ WATCHED = ("mean", "probability", "tail", "quantile")
 
 _GRID = np.array(DEFAULT_GRID)
 _LOG_SIZE = math.log(len(DEFAULT_GRID))
+
+
+def check_certificates(certificates: Any) -> tuple[Certificate, ...]:
+    """Refuse what is no list of certificates."""
+    wanted = "a list of certificates such as loa.certify returns"
+    check_type("certificates", None if isinstance(certificates, str) else certificates, Iterable, wanted)
+    found: tuple[Any, ...] = tuple(certificates)
+    for each in found:
+        check_type("certificates", each, Certificate, wanted)
+    return found
 
 
 class Claim:
@@ -42,7 +54,7 @@ class Claim:
     """
 
     def __init__(self, certificate: Certificate, delta: float):
-        check_type("a certificate to watch", certificate, Certificate, "a certificate such as loa.certify returns")
+        check_certificates([certificate])
         if certificate.measure not in WATCHED or certificate.target != "deployed":
             raise ValueError(
                 f"only certificates of a {', '.join(WATCHED[:-1])} or {WATCHED[-1]} of the deployed algorithm can be "

@@ -16,7 +16,7 @@ from ...certificates.certificate import Certificate
 from ...messages.arguments import array_of_numbers, as_path, check_type, shown
 from ...problems.problem_class import whole_number
 from ...storage.files import write_whole
-from .claims import Claim
+from .claims import Claim, check_certificates
 from .evidence import Evidence
 from .ranks import Ranks
 
@@ -93,7 +93,7 @@ class Watch:
         check_fraction("false_alarms", false_alarms)
         self.false_alarms, self.time, self.alarms = float(false_alarms), 0, ()
         self._evidence = {name: Evidence(Ranks(_calibrated(name, values))) for name, values in calibration.items()}
-        certificates = tuple(certificates)
+        certificates = check_certificates(certificates)
         delta = self.false_alarms / max(len(certificates), 1)
         self._claims = [Claim(each, delta) for each in certificates]
         self._random = np.random.default_rng(whole_number("seed", seed, least=0))

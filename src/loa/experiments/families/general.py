@@ -12,6 +12,7 @@ import numpy as np
 
 from ...algorithms import (
     ADMM,
+    BFGS,
     FISTA,
     LBFGS,
     SGD,
@@ -25,6 +26,8 @@ from ...algorithms import (
 from ...algorithms.algorithm import Algorithm
 from ...architectures import (
     Curvature,
+    DenseCurvature,
+    LearnedBFGS,
     LearnedProximalNewton,
     LearnedQuasiNewton,
     LearnedSplitting,
@@ -107,12 +110,41 @@ def _smooth(lesson: Lesson) -> list[Family]:
         families.append(_quasi_newton(sample, sample.cosine_curvature, "learned curvature of images"))
     if sample.dimension <= LARGEST_HESSIAN:
         families.append(Family("Newton", "tuned", Newton, NEWTON))
+        families += [_own_bfgs(sample), _learned_bfgs(sample)]
     if sample.dimension <= LARGEST_NEWTON and lesson.experiment.problem_class.has("residuals"):
         families.append(Family("Levenberg-Marquardt", "tuned", LevenbergMarquardt, NEWTON))
     return families
 
 
 NEWTON = {"log_damping": (-14.0, 2.0), "log_shrink": (-4.0, -0.1), "log_grow": (0.5, 4.0), "scaling": (0.0, 1.0)}
+
+
+def _own_bfgs(sample: Sample) -> Family:
+    """BFGS from the Hessian at the start."""
+
+    def make(radius: float, **numbers: float) -> BFGS:
+        return BFGS(log_radius=sample.scales.log_distance + radius, **numbers)  # pyright: ignore
+
+    space = {"log_damping": (-14.0, 0.0), "log_step": (-0.7, 0.2), "radius": (-2.0, 3.0)}
+    return Family("BFGS from the Hessian at the start", "tuned", make, space, {"log_step": 0.0})
+
+
+def _learned_bfgs(sample: Sample) -> Family:
+    """BFGS from the average curvature."""
+    curvature = sample.curvature
+    assert isinstance(curvature, DenseCurvature)
+    top = float(jnp.log(curvature.spectrum.max() + 1e-30))
+
+    def make(floor: float, radius: float, log_step: float) -> LearnedBFGS:
+        return LearnedBFGS(
+            log_damping=top + floor,
+            log_step=log_step,
+            log_radius=sample.scales.log_distance + radius,
+            curvature=curvature,
+        )
+
+    space = {"floor": (-14.0, 0.0), "log_step": (-0.7, 0.2), "radius": (-2.0, 3.0)}
+    return Family("BFGS in learned curvature", "learned", make, space, {"log_step": 0.0})
 
 
 def _heavy_ball_space(sample: Sample) -> Space:
@@ -183,7 +215,7 @@ def _proximal(lesson: Lesson) -> list[Family]:
     return families
 
 
-ANDERSON = {"log_step": (0.0, 0.65), "log_progress": (0.0, 2.5), "log_regularization": (-25.0, -5.0)}
+ANDERSON = {"log_step": (0.0, 0.69), "log_progress": (0.0, 2.5), "log_regularization": (-25.0, -5.0)}
 SEMISMOOTH = {
     "log_damping": (-14.0, 1.0),
     "log_shrink": (-3.0, 0.0),

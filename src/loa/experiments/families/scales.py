@@ -16,7 +16,7 @@ from ...architectures import CosineCurvature, Curvature, DenseCurvature, Diagona
 from ...learning import average_curvature
 from ...problems.problem_class import ProblemClass, count_problems
 from ...problems.vector_points import VectorPoints, form_of_points, vectors_of
-from ...trajectory.kernels import trajectories
+from ...trajectory.kernels import iterates_after, trajectories
 from ..experiment import Lesson
 
 SAMPLE = 32
@@ -65,6 +65,15 @@ class Sample:
         return Scales(_log_median(np.abs(losses[:, 0])), _log_median(np.sqrt((moves**2).sum(axis=1))))
 
     @cached_property
+    def arrivals(self) -> Float[Array, "problem d"]:
+        """Where the teacher gets, as vectors: curvatures of large problems are measured there."""
+        points = iterates_after(
+            self.teacher, self.lesson.experiment.problem_class, self.problems, steps=TEACHER_STEPS,
+            key=self.lesson.key, checkpoints=self.lesson.evaluations,
+        )  # fmt: skip
+        return jnp.asarray(vectors_of(points))
+
+    @cached_property
     def matrix(self) -> Float[np.ndarray, "d d"]:
         """The average Hessian of the smooth part along the teacher's way, from fewer problems in high dimensions."""
         count = int(np.clip(3200 // self.dimension, 6, SAMPLE))
@@ -80,8 +89,8 @@ class Sample:
         """The average curvature of the class: dense if that is small enough, else the diagonal."""
         if self.dimension <= LARGEST_DENSE:
             return DenseCurvature.of(self.matrix)
-        products = _products(self.vectors, self.problems, self._signs, HERE)
-        return DiagonalCurvature(jnp.maximum(jnp.mean(products * self._signs, axis=0), 0.0))
+        products = _products_at(self.vectors, self.problems, self.arrivals, self._signs)
+        return DiagonalCurvature(jnp.maximum(_mean_of_finite(products * self._signs), 0.0))
 
     @property
     def has_images(self) -> bool:
@@ -92,7 +101,8 @@ class Sample:
     def cosine_curvature(self) -> CosineCurvature:
         """The average curvature of images in the cosine basis."""
         basis = CosineCurvature(jnp.ones(self.dimension), shape=self.form.shapes[0])
-        found = [_diagonal_in(basis, self.vectors, self.problems, jax.random.key(number)) for number in range(PROBES)]
+        about = (basis, self.vectors, self.problems, self.arrivals)
+        found = [_diagonal_in(*about, jax.random.key(number)) for number in range(PROBES)]
         spectrum = np.mean(found, axis=0)
         return CosineCurvature(jnp.maximum(spectrum, 1e-6 * spectrum.max()), shape=basis.shape)
 
@@ -144,11 +154,27 @@ def _products(
 
 
 @eqx.filter_jit
-def _diagonal_in(basis: Curvature, problem_class: ProblemClass, problems: Any, key: Any) -> Float[Array, " d"]:
+def _products_at(
+    problem_class: ProblemClass, problems: Any, points: Float[Array, "problem d"], directions: Array
+) -> Float[Array, "problem d"]:
+    """The Hessian of each problem at a point of its own, times a direction."""
+    return jax.vmap(problem_class.hessian_product)(points, directions.astype(points.dtype), problems)
+
+
+@eqx.filter_jit
+def _diagonal_in(
+    basis: Curvature, problem_class: ProblemClass, problems: Any, points: Float[Array, "problem d"], key: Any
+) -> Float[Array, " d"]:
     """An estimate of the diagonal of the average Hessian in other coordinates, from one random direction a problem."""
-    signs = jax.random.rademacher(key, (SAMPLE, basis.spectrum.size), float)
-    products = _products(problem_class, problems, jax.vmap(basis.point)(signs), HERE)
-    return jnp.mean(signs * jax.vmap(basis.coordinates)(products), axis=0)
+    signs = jax.random.rademacher(key, points.shape, float)
+    products = _products_at(problem_class, problems, points, jax.vmap(basis.point)(signs))
+    return _mean_of_finite(signs * jax.vmap(basis.coordinates)(products))
+
+
+def _mean_of_finite(values: Float[Array, "problem d"]) -> Float[Array, " d"]:
+    """The average over the problems on which the teacher has not diverged."""
+    finite = jnp.all(jnp.isfinite(values), axis=1)
+    return jnp.sum(jnp.where(finite[:, None], values, 0.0), axis=0) / jnp.maximum(jnp.sum(finite), 1)
 
 
 @eqx.filter_jit

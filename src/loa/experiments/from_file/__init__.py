@@ -1,3 +1,3 @@
-"""What a file of the user's says about an experiment, and what it leaves out."""
+"""Experiments that a user's file defines, with defaults for what it leaves out."""
 
 from .problem_class import experiment_for as experiment_for

@@ -77,18 +77,18 @@ DERIVATIVES = ("gradient", "value_and_gradient", "hessian_product", "hessian", "
 
 COMPARED = {
     "gradient": (
-        "{0} does not agree with the loss: along some direction the slope is {2}, and the gradient says {1}. Correct "
+        "{0} does not agree with the loss: along some direction the slope is {2}, but the gradient says {1}. Correct "
         "it, or remove it: loa then uses automatic differentiation."
     ),
     "value_and_gradient": (
         "{0} does not agree with the loss and the gradient: where they give {2}, it gives {1}. Correct or remove it."
     ),
     "hessian_product": (
-        "{0} does not agree with the gradient: along some direction the curvature is {2}, and it says {1}. Correct it, "
+        "{0} does not agree with the gradient: along some direction the curvature is {2}, but it says {1}. Correct it, "
         "or remove it: loa then uses automatic differentiation."
     ),
     "hessian": (
-        "{0} does not agree with the gradient: along some direction the curvature is {2}, and it says {1}. Correct it, "
+        "{0} does not agree with the gradient: along some direction the curvature is {2}, but it says {1}. Correct it, "
         "or remove it: loa then uses automatic differentiation."
     ),
     "residuals": (
@@ -96,7 +96,7 @@ COMPARED = {
     ),
     "smoothness": "{0} must be positive, because it is a Lipschitz constant of the gradient, got {1}.",
     "optimal_loss": "{0} must be the smallest value of the loss, but it is {1} where the loss at the start is {2}.",
-    "solution": "{0} must be a minimizer of the loss, but it has a loss of {1}, and the start one of {2}.",
+    "solution": "{0} must be a minimizer of the loss, but its loss is {1}, and that of the start is {2}.",
 }
 
 

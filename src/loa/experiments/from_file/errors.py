@@ -25,7 +25,7 @@ REMEDIES: dict[type[BaseException], str] = {
     dataclasses.FrozenInstanceError: (
         "problem classes are frozen: declare fields as `size: int = 3`, or compute in `sample`, `loss` and `start`"
     ),
-    RecursionError: "a function calls itself for ever",
+    RecursionError: "a function calls itself forever",
     SystemExit: "remove the call, or put it under `if __name__ == '__main__':`",
     jax.errors.JAXTypeError: "",
 }

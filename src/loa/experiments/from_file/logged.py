@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from ...problems.from_functions import FromInstances, OfLog
+from ...problems.from_functions import OfInstances
 from ...problems.logs.instances import Instances
 from ...problems.logs.log import Log
 from ...problems.logs.log_files import from_files
@@ -40,7 +40,7 @@ def log_of(
     problem_class: ProblemClass, instances: Instances | None, sizes: Mapping[str, int], order: str | None
 ) -> Log | None:
     """The log that problems come from: the instances given, or those that the class was made from; None without any."""
-    if instances is None and isinstance(problem_class, FromInstances | OfLog):
+    if instances is None and isinstance(problem_class, OfInstances):
         instances = Instances.of(problem_class.instances)
     if instances is None:
         if order is not None:
@@ -53,8 +53,8 @@ def notes_on(log: Log) -> tuple[str, ...]:
     """What a reader of the certificates must know about a log."""
     instances = log.instances
     notes = [
-        f"The problems are {len(instances)} logged instances, {log.rule}. Each is used once, and certificates speak of "
-        "the stream that they come from."
+        f"The problems are {len(instances)} logged instances, {log.rule}. Each is used once, and certificates are "
+        "about the stream that they come from."
     ]
     if instances.skipped:
         notes.append(f"Left out: {'; '.join(instances.skipped)}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import ModuleType
 
 from ...problems.problem_class import OPTIONAL, ProblemClass
@@ -13,6 +13,9 @@ READ = (
     "order", "pad",
 )  # fmt: skip
 """What loa reads from a file."""
+
+DICTIONARIES = ("baselines", "sizes")
+"""Which of them are dictionaries."""
 
 METHODS = ("sample", "loss", "start", *OPTIONAL)
 
@@ -28,6 +31,8 @@ def near_misses(module: ModuleType) -> Iterator[str]:
     """
     own = {name: value for name, value in vars(module).items() if not isinstance(value, type | ModuleType)}
     for name, meant in _similar(own, READ, there=vars(module)):
+        if name.isupper() or (meant in DICTIONARIES and not isinstance(own[name], Mapping)):
+            continue  # a constant, or a number of its own such as `size = 5`
         yield f"`{name}` is not a name that loa reads: `{meant}` was probably meant."
     for value in vars(module).values():
         if isinstance(value, type) and issubclass(value, ProblemClass) and value.__module__ == module.__name__:

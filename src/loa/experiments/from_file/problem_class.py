@@ -1,4 +1,4 @@
-"""Your own problem as an experiment: what a problem class does not say is filled in with something sensible.
+"""Your own problem as an experiment, with sensible defaults for what a problem class leaves out.
 
 A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
 `criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson),
@@ -111,7 +111,7 @@ def experiment_for(
     instances: Instances | None = None,
     order: str | None = None,
 ) -> Experiment:
-    """An experiment on a problem class, with defaults for all that is not given.
+    """Make an experiment from a problem class, with defaults for everything that is not given.
 
     They depend on what the class knows: L-BFGS and CG are the baselines for smooth problems, FISTA where there is a
     `prox`, Adam where there is a `stochastic_loss`, ADMM and PDHG for quadratic programs, augmented Lagrangian methods
@@ -145,7 +145,7 @@ def experiment_for(
     stochastic, proximal = problem_class.has("stochastic_loss"), problem_class.has("prox")
     if stochastic and criterion is None:
         raise ValueError(
-            f"{type(problem_class).__name__}.stochastic_loss has no criterion that fits all: define one in the file, "
+            f"{type(problem_class).__name__}.stochastic_loss has no default criterion: define one in the file, "
             "such as `criterion = loa.loss_below(0.1)`."
         )
     programs, residual = isinstance(problem_class, QuadraticPrograms), _residual(problem_class)

@@ -18,7 +18,6 @@ from ...algorithms.algorithm import Algorithm
 from ...problems import coincidences, gaps
 from ...problems.criterion import Criterion, loss_below
 from ...problems.problem_class import OPTIONAL, ProblemClass
-from ...problems.programs.quadratic_programs import QuadraticPrograms
 from ...trajectory.fit import check_fit
 from ...trajectory.optimal_losses import with_optimal_losses
 from ..experiment import Experiment, Learn, Lesson
@@ -179,12 +178,8 @@ def _check_problems(problem_class: ProblemClass, criterion: Criterion) -> None:
     copies = None if problem_class.finite else coincidences.explained(name, problems)
     if copies is not None:
         raise ValueError(copies)
-    if problem_class.has("constraint"):
-        for number in range(SAMPLE):  # a set that is made of numbers says what is wrong with them
-            problem_class.term(jax.tree.map(lambda leaf, number=number: leaf[number], problems))
-    if isinstance(problem_class, QuadraticPrograms):
-        for number in range(SAMPLE):
-            problem_class.check_numbers(jax.tree.map(lambda leaf, number=number: leaf[number], problems))
+    for number in range(SAMPLE):
+        problem_class.check_numbers(jax.tree.map(lambda leaf, number=number: leaf[number], problems))
     check_numbers(problem_class, problems)
     if any(threshold.gap is gaps.loss_gap for threshold in criterion.thresholds()):
         problems = with_optimal_losses(problem_class, problems)

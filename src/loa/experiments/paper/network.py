@@ -76,7 +76,7 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
 
 
 def learn_unrolled(lesson: Lesson) -> Algorithm:
-    """The paper's network, trained on over segments of ten steps, so that 80% are solved."""
+    """The paper's network after further training, on segments of ten steps, so that 80% are solved."""
     network = learn_as_paper(lesson)
     return unrolled(lesson, network, loss, steps=8000, learning_rate=3e-4, batch=64, at_least=0.8)
 

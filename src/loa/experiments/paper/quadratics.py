@@ -71,7 +71,7 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
 
 
 def learn_unrolled(lesson: Lesson) -> Algorithm:
-    """The paper's network, trained on over segments of ten steps."""
+    """The paper's network after further training, on segments of ten steps."""
     return unrolled(lesson, learn_as_paper(lesson), loss, steps=18_000, learning_rate=3e-5, at_least=1.0)
 
 

@@ -30,7 +30,9 @@ def check_claims(setting: Experiment, results: Results, directory: Path, console
     seed = results.summary.seed
     checked = measured_claims(setting, own_key(seed, 0xC1A1))
     console.print(_table(checked))
-    _draw(setting, load(directory / f"algorithm{SUFFIX}"), seed, directory)
+    deployed = load(directory / f"algorithm{SUFFIX}")
+    assert isinstance(deployed, GradientDescent)
+    _draw(setting, deployed, seed, directory)
     described = tuple(
         {**claim._asdict(), "measured": float(claim.measured), "holds": bool(claim.holds)} for claim in checked
     )

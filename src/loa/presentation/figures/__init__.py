@@ -36,10 +36,7 @@ def draw_all(results: Results, directory: Path) -> list[Path]:
     """Draw every figure there is for a run; the same results give the same bytes.
 
     Returns:
-        The files written: `figure.png` and `figure.pdf` (the paper's three panels), `distribution.png`,
-        `profile.png`, `pairs.png` (the best baseline, problem by problem), `over-time.png` (along a log that is in
-        the order of time) and `functionals.png` (histograms of all other functionals); `restored.png` or
-        `regressions.png` if there are pictures.
+        The files written, a part of `figure_files`.
     """
     with house():
         drawn = [(names, draw(results)) for names, draw in FIGURES.items()] + _pictures(results)

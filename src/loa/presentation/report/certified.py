@@ -95,7 +95,7 @@ def _beside(results: Results) -> list[Markup]:
         tag(
             "p",
             "The bounds of the paper and the classical one, for the posterior and its problems. Each of these has the "
-            "whole confidence for itself; they do not hold together with the statements above or with each other. A "
+            "whole confidence to itself; they do not hold together with the statements above or with each other. A "
             "bound at or above the cap says nothing.",
         ),
     ]

@@ -19,11 +19,15 @@ def choice(results: Results) -> Markup:
 def _judged(found: Choice) -> Markup:
     best = min(found.costs.values())
     rows = [
-        [name, number(cost, 4), number(cost / best, 3) if best > 0 else ""]
+        [name, number(cost, 4), number(cost / best, 3) if best > 0 else "", *_share(found, name)]
         for name, cost in sorted(found.costs.items(), key=lambda each: each[1])
     ]
     caption = f"{found.minimize.capitalize()} on {number(found.problems)} validation problems"
-    return table(caption, ["algorithm", found.minimize, "× the best"], rows)
+    return table(caption, ["algorithm", found.minimize, "× the best", *(["solved"] if found.solved else [])], rows)
+
+
+def _share(found: Choice, name: str) -> list[str]:
+    return [f"{found.solved[name]:.1%}"] if found.solved else []
 
 
 def _race(found: Choice) -> list[Markup]:
@@ -33,7 +37,7 @@ def _race(found: Choice) -> list[Markup]:
     told = tag(
         "p",
         "Families of algorithms raced on training problems. In every round each tried more settings on more problems, "
-        "and the worse half was left behind; the final was on validation problems. The settings are in summary.json.",
+        "and the worse half was dropped; the final was on validation problems. The settings are in summary.json.",
     )
     rows = [
         [each.name, each.kind, each.came_to, number(each.problems), number(each.cost, 4)] for each in found.entrants

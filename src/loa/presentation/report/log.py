@@ -73,7 +73,8 @@ def over_time(results: Results, entries: Sequence[Entry]) -> list[Figure]:
     )
     caption = (
         f"Average stopping time of {shown.window} consecutive instances each, in the order of time. What was learned "
-        "on the first instances is tested on the last; a certificate holds for later ones if this does not drift."
+        "on the first instances is tested on the last; a certificate holds for later ones only if the average does not "
+        "drift."
     )
     label = f"Line plot of the average stopping time over the log for {len(entries)} algorithms."
     return [Figure("over-time", "Performance over time", caption, (Plot(data, layout, label),), tuple(entries))]

@@ -26,7 +26,7 @@ def headline(found: dict[str, list[Contest]], who: str = "the learned algorithm"
     clock = found.get(CLOCK, [])
     slower = [one.baseline for one in clock if one.outcome != "won"]
     than = f"not faster than {few(slower)}" if slower else "faster than every baseline"
-    return " ".join(filter(None, [certain, f"By the clock of this machine it was {than}." if clock else ""]))
+    return " ".join(filter(None, [certain, f"In wall-clock time on this machine, it was {than}." if clock else ""]))
 
 
 def _certain(counted: dict[str, list[Contest]], who: str) -> str:

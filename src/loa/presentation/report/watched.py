@@ -66,13 +66,14 @@ def _verdict(watch: Watch) -> Markup:
         said = tag("p", _calm(watch), class_="lead")
     rule = (
         f"There is an alarm when the evidence of a quantity reaches {number(watch.threshold)}. If new problems are "
-        f"like those of the calibration sample, this ever happens with a probability of at most {watch.false_alarms:g}."
+        "like those of the calibration sample, the probability that this ever happens is at most "
+        f"{watch.false_alarms:g}."
     )
     return markup(said, tag("p", rule))
 
 
 def _calm(watch: Watch) -> str:
-    """That there was no alarm, and what speaks for or against a change all the same."""
+    """A sentence for a stream without an alarm: how much evidence of a change there is."""
     if watch.time == 0:
         return "Nothing was observed yet."
     most = max(watch.evidence, key=watch.evidence.__getitem__)

@@ -10,6 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...messages.arguments import check_type
+from ..problem_class import whole_number
 from ..role import Role
 from .instances import ORDERS, Instances
 
@@ -48,6 +50,8 @@ class Log:
     order: str = ""
 
     def __post_init__(self):
+        check_type("instances", self.instances, Instances, "loa.problems.Instances, such as from_files makes")
+        check_type("sizes", self.sizes, Mapping, "a dictionary of numbers of instances by role")
         order = self.order or self.instances.order
         if order not in ORDERS:
             raise ValueError(f"`order` must be {' or '.join(map(repr, ORDERS))}, got {order!r}.")
@@ -112,7 +116,10 @@ def _shuffled(places: np.ndarray, key: Any) -> np.ndarray:
 
 def _sizes(total: int, given: Mapping[str, int]) -> dict[str, int]:
     """The number of instances with each role: what is given, and of the rest the shares; training takes remainders."""
-    fixed = {Role.named(role).text: int(size) for role, size in given.items()}
+    fixed = {
+        Role.named(role).text: whole_number(f"the number of {role} instances in sizes", size)
+        for role, size in given.items()
+    }
     rest, shares = total - sum(fixed.values()), {role: SHARES[role] for role in SHARES if role.text not in fixed}
     if total < FEWEST:
         raise ValueError(

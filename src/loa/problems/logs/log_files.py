@@ -105,7 +105,7 @@ def _in_order(paths: list[Path]) -> list[Path]:
 def _instances_in(path: Path, one: bool, columns: list[str] | None) -> Named:
     """The instances in a file; where it can hold one only and cannot be read, that error instead."""
     if path.suffix not in READERS:
-        raise ValueError(f"{path} is of no kind that can be read: its name must end in {', '.join(READERS)}.")
+        raise ValueError(f"{path} cannot be read: its name must end in {', '.join(READERS)}.")
     whole = one and path.suffix in ARRAYS
     try:
         found = READERS[path.suffix](path)
@@ -135,7 +135,7 @@ def _loaded(path: Path) -> Any:
     """What NumPy reads, without its advice on pickled data for files that begin with neither of its signatures."""
     with path.open("rb") as file:
         if not file.read(6).startswith((b"PK", b"\x93NUMPY")):
-            raise ValueError("it is no file of NumPy")
+            raise ValueError("it is not a NumPy file")
     return np.load(path, allow_pickle=False)
 
 
@@ -163,6 +163,10 @@ def _csv(path: Path) -> dict[str, list[Any]]:
     twice = [name for place, name in enumerate(header) if name in header[:place]]
     if twice:
         raise ValueError(f"there are two columns {twice[0]!r}")
+    while rows and not rows[-1]:
+        rows.pop()
+    if len(header) == 1:
+        rows = [row or [""] for row in rows]  # an empty line is an empty cell there
     short = [index for index, row in enumerate(rows) if row and len(row) != len(header)]
     if short:
         raise ValueError(f"row {short[0] + 1} has {len(rows[short[0]])} cells, but there are {len(header)} columns")

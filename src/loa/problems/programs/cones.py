@@ -38,8 +38,11 @@ def onto_cone(point: Float[Array, " k"]) -> Float[Array, " k"]:
 
 
 def onto_bounds(z: Float[Array, " m"], lower: Any, upper: Any, cones: Cones) -> Float[Array, " m"]:
-    """The nearest vector between the bounds; in the rows of a cone, the nearest one whose excess over l is in it."""
-    clipped = jnp.clip(z, lower, upper)
+    """The nearest vector between the bounds; in the rows of a cone, the nearest one whose excess over l is in it.
+
+    NaN where no number is between the bounds.
+    """
+    clipped = jnp.where(lower <= upper, jnp.clip(z, lower, upper), jnp.nan)
     if not cones:
         return clipped
     pieces = [lower[rows] + onto_cone(z[rows] - lower[rows]) for rows in rows_of(cones, len(z))]

@@ -124,7 +124,7 @@ def _notes(order: SolverOrder, found: Measured) -> tuple[str, ...]:
         f"The setting that is deployed: {setting}.",
         f"{limit}{origin} Runs that fail or are killed count as the limit.",
         f"There are {experiment.pool.words}, each used once.",
-        "Running times are those of the machine below: the certificates speak of instances that are solved on it, "
+        "Running times are those of the machine below: the certificates are about instances that are solved on it, "
         f"under a load like that of this run.{_load()}",
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Scalar
@@ -47,43 +49,46 @@ class Gap(Functional):
         return capped(jnp.where(reached, carry, jnp.inf), self.cap)
 
 
-class LargestGap(Functional):
+class _ExtremeGap(Functional):
+    """The most extreme gap along the trajectory, as `extreme` has it of two gaps."""
+
+    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
+    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
+
+    @abstractmethod
+    def extreme(self, carry: Scalar, gap: Scalar) -> Scalar: ...
+
+    def init(self, record: Record) -> Scalar:
+        return record.gap(self.gap)
+
+    def update(self, carry: Scalar, record: Record) -> Scalar:
+        return self.extreme(carry, record.gap(self.gap))
+
+    def result(self, carry: Scalar, end: End) -> Scalar:
+        return capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
+
+
+class LargestGap(_ExtremeGap):
     r"""The largest optimality gap along the trajectory.
 
     \(\sup_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at every step.
     Values above `cap`, and diverged trajectories, count as `cap`.
     """
 
-    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
-    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="largest_gap")
 
-    def init(self, record: Record) -> Scalar:
-        return record.gap(self.gap)
-
-    def update(self, carry: Scalar, record: Record) -> Scalar:
-        return jnp.maximum(carry, record.gap(self.gap))
-
-    def result(self, carry: Scalar, end: End) -> Scalar:
-        return capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
+    def extreme(self, carry: Scalar, gap: Scalar) -> Scalar:
+        return jnp.maximum(carry, gap)
 
 
-class SmallestGap(Functional):
+class SmallestGap(_ExtremeGap):
     r"""The smallest optimality gap along the trajectory.
 
     \(\inf_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at least once.
     Values above `cap`, and diverged trajectories, count as `cap`.
     """
 
-    gap: gaps.Gap = eqx.field(static=True, kw_only=True, default=gaps.loss_gap)
-    cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
     name: str = eqx.field(static=True, kw_only=True, default="smallest_gap")
 
-    def init(self, record: Record) -> Scalar:
-        return record.gap(self.gap)
-
-    def update(self, carry: Scalar, record: Record) -> Scalar:
-        return jnp.minimum(carry, record.gap(self.gap))
-
-    def result(self, carry: Scalar, end: End) -> Scalar:
-        return capped(jnp.where(end.diverged, jnp.inf, carry), self.cap)
+    def extreme(self, carry: Scalar, gap: Scalar) -> Scalar:
+        return jnp.minimum(carry, gap)
