@@ -14,11 +14,12 @@ from .curvature import DenseCurvature
 
 
 class LearnedBFGS(BFGS):
-    r"""`loa.BFGS`, begun with \((C + \mu I)^{-1}\), where C is the average curvature of the class.
+    r"""The BFGS method of `loa.BFGS`, begun in the average curvature of the class.
 
-    Nothing is computed at the start of a problem. Unlike `LearnedQuasiNewton` the method remembers all changes of the
-    gradient and takes back steps that increase the loss; a step takes d² operations, so it suits a hundred unknowns or
-    fewer. h is the curvature and the logarithms of μ, the step size and the radius.
+    Its first matrix is \((C + \mu I)^{-1}\), where C is that curvature. Nothing is computed at the start of a problem.
+    Unlike `LearnedQuasiNewton` the method remembers all changes of the gradient and takes back steps that increase the
+    loss; a step takes d² operations, so it suits a hundred unknowns or fewer. h is the curvature and the logarithms of
+    μ, the step size and the radius.
     """
 
     on_vectors: ClassVar[bool] = True

@@ -280,23 +280,6 @@ class Safeguarded(Algorithm):
         return x, fallback
 
 
-def in_words(algorithm: Algorithm) -> str:
-    """The class of an algorithm; of a guarded one, that of what is guarded, and of its fallback.
-
-    >>> import loa
-    >>> in_words(safeguard(loa.Newton(), loa.LBFGS()))
-    'Newton, guarded by LBFGS'
-    """
-    if isinstance(algorithm, Safeguarded):
-        return f"{family_of(algorithm)}, guarded by {type(algorithm.fallback).__name__}"
-    return type(algorithm).__name__
-
-
-def family_of(algorithm: Algorithm) -> str:
-    """The class of an algorithm, or of what is guarded in it."""
-    return type(algorithm.learned if isinstance(algorithm, Safeguarded) else algorithm).__name__
-
-
 def safeguard(
     learned: Any, fallback: Any, *, patience: int = PATIENCE, deadlines: tuple[int, ...] | None = None
 ) -> Any:
@@ -337,7 +320,8 @@ def _look(oracle: Oracle, x: Any) -> tuple[Scalar, Any]:
     if _is_noisy(oracle):
         return oracle.problem_class.loss(x, oracle.problem), None
     if _is_program(oracle):
-        merit = oracle.problem_class.merit(x, oracle.problem)  # pyright: ignore[reportAttributeAccessIssue]
+        gap = oracle.problem_class.merit()  # pyright: ignore[reportAttributeAccessIssue]
+        merit = gap(oracle.problem_class, x, oracle.problem)
         return merit, merit
     return loss_and_gradient(oracle.problem_class, x, oracle.problem)
 

@@ -132,11 +132,11 @@ class VectorPoints(Wrapped):
         return self._form.vector(self._problem_class.solution(problem))
 
     def __getattribute__(self, name: str) -> Any:
-        """The merit of a vector, which only some classes have."""
+        """Only some classes have a merit; here it is a gap of vectors."""
         if name != "merit":
             return super().__getattribute__(name)
-        merit = getattr(self._problem_class, name)
-        return lambda x, problem: merit(self._form.point(x), problem)
+        gap = getattr(self._problem_class, name)()
+        return lambda: lambda _, x, problem: gap(self._problem_class, self._form.point(x), problem)
 
 
 def vectors_of(points: Any) -> Float[np.ndarray, "n d"]:

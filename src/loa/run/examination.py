@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
-from ..architectures.safeguarded import family_of
+from ..architectures.in_words import family_of
 from ..experiments.experiment import Experiment
 from ..problems.problem_class import ProblemClass
 from ..problems.role import Role, own_key

@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from ..algorithms.algorithm import Algorithm
-from ..architectures.safeguarded import family_of, in_words
+from ..architectures.in_words import family_of, in_words
 from ..certificates import Certificate
 from ..problems.vector_points import form_of_points
 from ..results.algorithm_summary import AlgorithmSummary, FunctionalSummary
