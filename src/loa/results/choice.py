@@ -82,7 +82,7 @@ class Choice:
         if self.rival is None:
             return ""
         where, words = f"on {self.problems} validation problems", self.minimize
-        if self.chosen != self.own and self.costs[self.own] < self.costs[self.chosen]:
+        if self.chosen != self.own and self.costs.get(self.own, math.inf) < self.costs[self.chosen]:
             cheaper = f"The learned algorithm has {self.costs[self.own] / self.costs[self.chosen]:.2g} × the {words}"
             shares = f"{self.solved.get(self.own, 0.0):.0%} of them instead of {self.solved.get(self.chosen, 0.0):.0%}"
             return f"{cheaper} of {self.chosen} {where}, but solves {shares}, so {self.chosen} is deployed."
