@@ -28,7 +28,7 @@ import numpy as np  # noqa: E402
 
 import loa  # noqa: E402
 from loa.deployment import solve_with  # noqa: E402
-from loa.experiments.experiment import Lesson  # noqa: E402
+from loa.experiments.experiment import LearningSetup  # noqa: E402
 from loa.experiments.families.programs import for_programs  # noqa: E402
 from loa.experiments.from_file import problem_class as from_file  # noqa: E402
 from loa.learning.programs import folded  # noqa: E402
@@ -48,10 +48,10 @@ def learned(name, criterion):
     """The learned ADMM of `loa run` that needs the fewest steps on problems of its own, from training problems."""
     experiment = from_file.from_file(EXAMPLES / f"{name}.py").at("quick")
     experiment = dataclasses.replace(experiment, task=dataclasses.replace(experiment.task, criterion=criterion))
-    lesson, problem_class = Lesson(experiment, effort=experiment.recipe.effort), problem_class_of(name)
+    setup, problem_class = LearningSetup(experiment, effort=experiment.recipe.effort), problem_class_of(name)
     problems = problem_class.draw(jax.random.key(3), 200)
     options = {"criterion": criterion, "horizon": 500, "key": KEY}
-    found = [each.make() for each in for_programs(lesson, problem_class) if each.kind == "learned"]
+    found = [each.make() for each in for_programs(setup, problem_class) if each.kind == "learned"]
     steps = [loa.evaluate(each, problem_class, problems, **options)["stopping_time"].mean() for each in found]
     print(name, "mean steps of the learned ones:", *(f"{each:.1f}" for each in steps))
     first = jax.tree.map(lambda leaf: leaf[0], problems)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from loa.parallel import shared_folder
 from loa.parallel.shared_folder import DifferentSoftwareError, SharedFolder, help_in
-from loa.run.batch import Way, in_batch
+from loa.run.batch import Execution, in_batch
 
 CODE = """
 import sys
@@ -105,13 +105,13 @@ def test_a_call_that_comes_later_takes_part_and_ends_with_the_run(tmp_path):
 )
 def test_options_that_make_no_sense_together(arguments, words):
     with pytest.raises(ValueError, match=words):
-        Way.of(**arguments, resume=False)
+        Execution.of(**arguments, resume=False)
 
 
 def test_there_must_be_something_to_collect(tmp_path):
     carry = partial(pytest.fail, "it runs")
     with pytest.raises(ValueError, match="holds no run that --collect could finish"):
-        Way(collect=True).carried_out(carry, None, tmp_path, Console(quiet=True))
+        Execution(collect=True).carried_out(carry, None, tmp_path, Console(quiet=True))
 
 
 FILE = """

@@ -224,7 +224,7 @@ class Bowls(loa.ProblemClass):
     def optimal_loss(self, problem):
         return 0.0
 
-def learn(lesson):
+def learn(setup):
     return loa.HeavyBall(0.15, 0.2)
 
 criterion, horizon = loa.loss_below(1e-6), 100

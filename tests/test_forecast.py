@@ -21,7 +21,7 @@ def test_the_pace_is_measured_and_a_sentence_says_what_follows():
 
 
 def test_nothing_is_said_of_learning_that_is_not_a_race():
-    own = experiment_for(CLASS, name="bowls", learn=lambda lesson: loa.GradientDescent(0.01), **SETTING)
+    own = experiment_for(CLASS, name="bowls", learn=lambda setup: loa.GradientDescent(0.01), **SETTING)
     assert announced(own, own.recipe.learned["loa"], 0) is None
 
 

@@ -35,7 +35,7 @@ class Bowls(loa.ProblemClass):
     def optimal_loss(self, problem):
         return 0.0
 
-def learn(lesson):
+def learn(setup):
     return loa.HeavyBall(0.15, 0.2)
 
 criterion = loa.loss_below(1e-6)
@@ -70,7 +70,7 @@ def start(new):
 
 
 def learn(new):
-    return body("def learn(lesson):", LEARN, new)
+    return body("def learn(setup):", LEARN, new)
 
 
 def instead(old, new):
@@ -383,11 +383,14 @@ WHAT_ELSE = {
     "sizes in a list": (instead("sizes", "sizes = [10, 20]"), "a dictionary of numbers of problems by role"),
     "sizes of 0": (instead("sizes", "sizes = {'test': 0}"), "test problems in `sizes` must be a whole number and at"),
     "sizes of 2.5": (instead("sizes", "sizes = {'prior': 2.5}"), "got 2.5"),
-    "learn is no function": (f"{BOWLS}learn = 3  # here", "a function of a lesson, got 3"),
-    "learn without lesson": (instead("def learn", "def learn():"), "write `def learn(lesson):`"),
+    "learn is no function": (f"{BOWLS}learn = 3  # here", "a function of the learning setup, got 3"),
+    "learn without setup": (instead("def learn", "def learn():"), "write `def learn(setup):`"),
     "learn returns None": (learn("pass"), "`learn` must return an instance of loa.Algorithm, got None"),
     "learn returns a class": (learn("return loa.HeavyBall"), "`learn` must return an instance of loa.Algorithm"),
-    "learn raises": (learn("return lesson.rate  # here"), "AttributeError: 'Lesson' object has no attribute 'rate'"),
+    "learn raises": (
+        learn("return setup.rate  # here"),
+        "AttributeError: 'LearningSetup' object has no attribute 'rate'",
+    ),
     "learn exits": (learn("raise SystemExit('bye')  # here"), "sys.exit is called"),
     "learn reads a missing file": (learn("open('/no/such/file')  # here"), "FileNotFoundError"),
     "learn does not fit": (learn("return loa.ProximalGradient(0.1)"), "`learn` returns does not work on the problems"),

@@ -28,7 +28,7 @@ class Bowls(loa.ProblemClass):
     def start(self, problem, key):
         return jnp.ones(4)
 
-def learn(lesson):
+def learn(setup):
     return loa.HeavyBall(0.15, 0.2)
 
 criterion, horizon = loa.loss_below(1e-1), 100
@@ -115,7 +115,7 @@ def order(task=None, recipe=None, **changes):
         "bowls", Scaled(jnp.ones(4)), loa.loss_below(1e-6), 100, (loa.StoppingTime(), loa.OracleCalls()),
         {"slow": loa.GradientDescent(0.1)},
     )  # fmt: skip
-    plain = Recipe({"loa": lambda lesson: loa.GradientDescent(0.2)}, {"prior": 30, "test": 10}, prior=Prior())
+    plain = Recipe({"loa": lambda setup: loa.GradientDescent(0.2)}, {"prior": 30, "test": 10}, prior=Prior())
     experiment = Experiment(dataclasses.replace(usual, **(task or {})), dataclasses.replace(plain, **(recipe or {})))
     return Order(experiment, **changes)
 
@@ -145,7 +145,7 @@ def order(task=None, recipe=None, **changes):
         (dict(recipe=dict(effort=0.5)), ["effort: 1.0 before, 0.5 now"]),
         (dict(recipe=dict(prior=Prior(candidates=7))), ["candidates: 100 before, 7 now"]),
         (
-            dict(recipe=dict(learned={"loa": lambda lesson: loa.GradientDescent(0.3)})),
+            dict(recipe=dict(learned={"loa": lambda setup: loa.GradientDescent(0.3)})),
             ["learned by, loa: <lambda> has changed"],
         ),
         (dict(how="paper"), ["how: loa before, paper now"]),

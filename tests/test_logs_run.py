@@ -25,14 +25,14 @@ class Fits(loa.ProblemClass):
         return jnp.zeros(3)
 
 
-def learned(lesson):
+def learned(setup):
     """The best of three step sizes on the training instances."""
-    problems, experiment = lesson.problems(1000), lesson.experiment
-    lesson.facts["problems"] = len(problems["b"])
+    problems, experiment = setup.problems(1000), setup.experiment
+    setup.facts["problems"] = len(problems["b"])
     stack = loa.stack([loa.GradientDescent(step) for step in (0.01, 0.02, 0.03)])
     found = loa.evaluate(
         stack, experiment.problem_class, problems, criterion=experiment.criterion, horizon=experiment.horizon,
-        key=lesson.key,
+        key=setup.key,
     )  # fmt: skip
     return loa.GradientDescent((0.01, 0.02, 0.03)[int(found["stopping_time"].mean(axis=(1, 2)).argmin())])
 

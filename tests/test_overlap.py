@@ -10,7 +10,7 @@ import pytest
 import loa
 from loa.certificates import Draw, OverlapError, check_disjoint
 from loa.certificates.draws import log_probability
-from loa.experiments.experiment import Lesson
+from loa.experiments.experiment import LearningSetup
 from loa.problems.role import Role, own_key
 from loa.storage.saved_algorithms import provenance
 
@@ -103,10 +103,10 @@ def test_shipped_training_draws_can_be_drawn_again(name):
 
 def test_learning_notes_the_longest_draw_that_it_saw():
     quadratics = loa.experiments.get("quadratics")
-    lesson = Lesson(quadratics, seed=5)
+    setup = LearningSetup(quadratics, seed=5)
     for size in (3, 6, 2):
-        lesson.problems(size)
-    noted = Draw.from_dict(lesson.facts["draw"])
+        setup.problems(size)
+    noted = Draw.from_dict(setup.facts["draw"])
     assert (noted.role, len(noted)) == ("training", 6)
     with pytest.raises(OverlapError, match="in the training draw"):
         check_disjoint(noted, Draw.of(quadratics.draw("training", 5, 4), "held-out"))

@@ -121,7 +121,7 @@ import numpy as np
 from rich.console import Console
 import loa
 from classes import Bowls
-from loa.experiments.experiment import Experiment, Lesson, Recipe, Task
+from loa.experiments.experiment import Experiment, LearningSetup, Recipe, Task
 from loa.experiments.recipes import trained
 from loa.learning import resumable_training
 from loa.run import training
@@ -141,15 +141,15 @@ if sys.argv[2] == "dies":
 
     resumable_training.Saving.now = save_and_die
 
-def learn(lesson):
+def learn(setup):
     start, teacher = loa.HeavyBall(0.01, 0.1), loa.GradientDescent(0.3)
-    return trained(lesson, start, teacher, steps=10, checks=2, learning_rate=1e-3, batch=4, imitation_steps=40)
+    return trained(setup, start, teacher, steps=10, checks=2, learning_rate=1e-3, batch=4, imitation_steps=40)
 
 task = Task("bowls", Bowls(), loa.loss_below(1e-6), horizon=30, functionals=(), baselines={})
 experiment = Experiment(task, Recipe(learned={"loa": learn}, sizes={"test": 5, "validation": 6}))
 path = Path(sys.argv[1])
-lesson = Lesson(experiment, 0, 1.0, path.with_suffix(".checkpoint"), progress=True)
-training.train_experiment(lesson, "loa", path, Console())
+setup = LearningSetup(experiment, 0, 1.0, path.with_suffix(".checkpoint"), progress=True)
+training.train_experiment(setup, "loa", path, Console())
 """
 
 

@@ -41,11 +41,11 @@ class Bowls(loa.ProblemClass):
         return 0.0
 
 
-def learn(lesson):
-    problems = lesson.problems(20)
+def learn(setup):
+    problems = setup.problems(20)
     found = loa.tune(
-        loa.HeavyBall, {"step_size": (0.05, 0.3), "momentum": (0.0, 0.6)}, Bowls(), problems, key=lesson.key,
-        criterion=lesson.experiment.criterion, horizon=lesson.experiment.horizon, candidates=16, rounds=2,
+        loa.HeavyBall, {"step_size": (0.05, 0.3), "momentum": (0.0, 0.6)}, Bowls(), problems, key=setup.key,
+        criterion=setup.experiment.criterion, horizon=setup.experiment.horizon, candidates=16, rounds=2,
     )  # fmt: skip
     return found.algorithm
 
@@ -103,7 +103,7 @@ def finished(watched):
 
 def test_a_network_goes_through_a_run_as_a_whole(tmp_path):
     """Nothing in it is a single number, so that all of its weights vary in the prior, a little."""
-    networks = {"loa": learn, "paper": lambda lesson: loa.architectures.LearnedQuadratics(key=lesson.key)}
+    networks = {"loa": learn, "paper": lambda setup: loa.architectures.LearnedQuadratics(key=setup.key)}
     order = Order(small(networks, baselines={}), "paper", how="paper")
     carry_out(order, tmp_path, QUIET)
     first, last = (WeightedPrior.load(tmp_path / f"prior{SUFFIX}").stack[place] for place in (0, -1))
@@ -112,7 +112,7 @@ def test_a_network_goes_through_a_run_as_a_whole(tmp_path):
 
 
 def test_a_classical_method_that_is_better_is_deployed_and_the_report_says_so(tmp_path):
-    slow = {"loa": lambda lesson: loa.HeavyBall(1e-6, 0.0)}
+    slow = {"loa": lambda setup: loa.HeavyBall(1e-6, 0.0)}
     order = Order(small(slow, baselines={"CG": loa.ConjugateGradient()}), "quick")
     summary = carry_out(order, tmp_path, QUIET).summary
     assert (summary.choice.chosen, summary.algorithm, summary.candidates) == ("CG", "ConjugateGradient", 1)
@@ -191,7 +191,7 @@ def interrupted(order, directory, monkeypatch, stage):
 @pytest.mark.parametrize("stage", ["mode", "examine"])
 def test_an_interrupted_run_is_resumed_to_the_same_results(finished, tmp_path, monkeypatch, stage):
     calls = []
-    counted = small({"loa": lambda lesson: calls.append(1) or learn(lesson)})
+    counted = small({"loa": lambda setup: calls.append(1) or learn(setup)})
     order = Order(counted, "paper", seed=1)
     interrupted(order, tmp_path, monkeypatch, stage)
     assert not (tmp_path / "summary.json").exists()

@@ -9,7 +9,7 @@ import pytest
 
 import loa
 from loa.experiments import running_example
-from loa.experiments.experiment import Lesson
+from loa.experiments.experiment import LearningSetup
 from loa.experiments.running_example import theory
 
 M, L = 1.0, 10.0
@@ -94,7 +94,7 @@ def test_the_outliers_of_the_paper():
 
 def test_learning_beats_the_classical_steps():
     setting = loa.experiments.get("running-example")
-    learned = setting.recipe.learned["loa"](Lesson(setting, seed=5))
+    learned = setting.recipe.learned["loa"](LearningSetup(setting, seed=5))
     problems = setting.problem_class.draw(jax.random.key(6), 20_000)
 
     def mean_time(algorithm):

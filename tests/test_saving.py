@@ -20,7 +20,7 @@ from rich.console import Console
 
 import loa
 from loa.architectures import DenseCurvature, LearnedLasso, LearnedQuadratics, LearnedQuasiNewton
-from loa.experiments.experiment import Experiment, Lesson, Recipe, Task
+from loa.experiments.experiment import Experiment, LearningSetup, Recipe, Task
 from loa.experiments.recipes import trained, tuned, unrolled
 from loa.problems.role import Role
 from loa.run.training import train_experiment
@@ -514,12 +514,12 @@ def test_training_an_experiment_learns_measures_and_saves(tmp_path):
             baselines={"slow": loa.GradientDescent(0.1)},
         ),
         Recipe(
-            learned={"loa": lambda lesson: tuned(lesson, loa.HeavyBall, SPACE, problems=20, candidates=8, rounds=2)},
+            learned={"loa": lambda setup: tuned(setup, loa.HeavyBall, SPACE, problems=20, candidates=8, rounds=2)},
             sizes={"test": 30, "validation": 20},
         ),
     )
     path = tmp_path / f"bowls{SUFFIX}"
-    train_experiment(Lesson(experiment, seed=3), "loa", path, Console())
+    train_experiment(LearningSetup(experiment, seed=3), "loa", path, Console())
     provenance = loa.provenance(path)
     assert provenance["seed"] == 3
     numbers = provenance["test"]
@@ -533,21 +533,21 @@ def test_training_an_experiment_learns_measures_and_saves(tmp_path):
 def test_training_of_a_network_says_how_and_leaves_no_checkpoints(tmp_path):
     """Imitation, training over single steps and then over segments; killed in between, it resumes to the same bits."""
 
-    def learn(lesson):
-        network, teacher = LearnedQuadratics(key=lesson.key), loa.GradientDescent(0.3)
-        first = trained(lesson, network, teacher, steps=20, checks=2, learning_rate=1e-3, batch=4, imitation_steps=10)
-        if lesson.checkpoint.stem == "killed" and not lesson.second_checkpoint.exists():
-            lesson.second_checkpoint.touch()
+    def learn(setup):
+        network, teacher = LearnedQuadratics(key=setup.key), loa.GradientDescent(0.3)
+        first = trained(setup, network, teacher, steps=20, checks=2, learning_rate=1e-3, batch=4, imitation_steps=10)
+        if setup.checkpoint.stem == "killed" and not setup.second_checkpoint.exists():
+            setup.second_checkpoint.touch()
             raise KeyboardInterrupt
-        lesson.second_checkpoint.unlink(missing_ok=True)
-        return unrolled(lesson, first, loa.gaps.loss, length=3, steps=10, checks=2, learning_rate=1e-4, batch=4)
+        setup.second_checkpoint.unlink(missing_ok=True)
+        return unrolled(setup, first, loa.gaps.loss, length=3, steps=10, checks=2, learning_rate=1e-4, batch=4)
 
     task = Task("bowls", Bowls(), loa.loss_below(1e-6), horizon=30, functionals=(), baselines={})
     experiment = Experiment(task, Recipe(learned={"paper": learn}, sizes={"test": 5, "validation": 6}))
 
     def go(name):
-        lesson = Lesson(experiment, 0, 1.0, tmp_path / f"{name}.checkpoint")
-        train_experiment(lesson, "paper", tmp_path / f"{name}{SUFFIX}", Console(quiet=True))
+        setup = LearningSetup(experiment, 0, 1.0, tmp_path / f"{name}.checkpoint")
+        train_experiment(setup, "paper", tmp_path / f"{name}{SUFFIX}", Console(quiet=True))
 
     go("whole")
     with pytest.raises(KeyboardInterrupt):

@@ -171,7 +171,7 @@ def looked(tmp_path_factory):
     task = Task("bowls", Bowls(), loa.loss_below(1e-4), 100, (loa.StoppingTime(),), {"slow": loa.GradientDescent(0.3)})
     sizes = {"prior": 12, "posterior": 20, "held-out": 20, "validation": 8, "test": 15}
     recipe = Recipe(
-        {"loa": lambda lesson: loa.GradientDescent(0.9)}, sizes, prior=Prior(2, chains=1, thinning=1, batch=4)
+        {"loa": lambda setup: loa.GradientDescent(0.9)}, sizes, prior=Prior(2, chains=1, thinning=1, batch=4)
     )
     found = []
     for seed in (1, 1, 2):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import loa
 from loa.algorithms.semismooth_newton import SemismoothNewton
 from loa.architectures import DenseCurvature, LearnedQuasiNewton
-from loa.experiments.experiment import Lesson
+from loa.experiments.experiment import LearningSetup
 from loa.experiments.from_file.problem_class import experiment_for
 from loa.learning import average_curvature, first_step, imitate, langevin_support, train
 from loa.problems.vector_points import Form, VectorPoints, form_of_points
@@ -307,7 +307,7 @@ def test_an_experiment_on_dictionaries_has_a_criterion_and_a_curvature():
     experiment = experiment_for(Dictionaries(), name="dictionaries", horizon=50)
     (threshold,) = experiment.criterion.thresholds()
     assert threshold.tolerance == experiment_for(Vectors(), name="vectors").criterion.thresholds()[0].tolerance
-    learned = experiment.recipe.learned["loa"](Lesson(experiment, effort=0.02))
+    learned = experiment.recipe.learned["loa"](LearningSetup(experiment, effort=0.02))
     problems = experiment.draw("test", 0, 8)
     setting = dict(criterion=experiment.criterion, horizon=50, key=KEY)
     assert (loa.evaluate(learned, experiment.problem_class, problems, **setting).outcome == "solved").all()

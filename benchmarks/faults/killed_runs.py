@@ -35,7 +35,7 @@ horizon = 50
 baselines = {"gradient descent": loa.GradientDescent(0.5)}
 sizes = {"prior": 20, "posterior": 40, "validation": 20, "held-out": 40, "test": 20}
 
-def learn(lesson):
+def learn(setup):
     return loa.GradientDescent(0.7)
 """
 """The smallest experiment of a user's own."""

@@ -16,7 +16,7 @@ from ..problems.gaps import norm, prox_residual
 from ..problems.oracle import Calls, Oracle
 from ..problems.problem_class import whole_number
 from ..problems.remembered import Remembered, loss_and_gradient
-from .overheard import Ear, Overheard
+from .known_answers import Asked, KnownAnswers
 
 PATIENCE = 25
 """Steps without a milestone after which the fallback takes over, unless the learned algorithm has worked for long."""
@@ -169,9 +169,9 @@ class Safeguarded(Algorithm):
 
     def step(self, oracle: Oracle, state: GuardedState, key: Key[Array, ""]) -> GuardedState:
         value, gradient = _look(oracle, state.x)
-        learned, heard = self._learned_step(oracle, state, value, gradient, key)
+        learned, asked = self._learned_step(oracle, state, value, gradient, key)
         x = self.learned.iterate(learned)
-        guard = self._judged(oracle, state, value, gradient, heard)
+        guard = self._judged(oracle, state, value, gradient, asked)
         guard = guard._replace(trusted=guard.trusted & jnp.isfinite(jnp.sum(x)))
         x, fallback = self._rescued(oracle, state, guard, x, key)
         return GuardedState(learned, Aside((x, guard, fallback)))
@@ -189,29 +189,29 @@ class Safeguarded(Algorithm):
 
     def _learned_step(
         self, oracle: Oracle, state: GuardedState, value: Scalar, gradient: Any, key: Key[Array, ""]
-    ) -> tuple[Any, Ear]:
+    ) -> tuple[Any, Asked]:
         """A step of the learned algorithm, and what it asked for at its iterate.
 
         It is computed whoever is in control, since a choice would cost a pass over its state, but counted only if it
         matters.
         """
-        ear, here, asked = Ear(), self.learned.iterate(state.learned), oracle.problem_class
+        asked, here, answering = Asked(), self.learned.iterate(state.learned), oracle.problem_class
         if not _is_program(oracle):
-            asked = Overheard(asked, here, oracle.problem, value, gradient, ear)
+            answering = KnownAnswers(answering, here, oracle.problem, value, gradient, asked)
         trusted = state.guard.trusted
-        inner = Oracle(asked, oracle.problem, oracle.calls, running=jnp.asarray(oracle.running) & trusted)
+        inner = Oracle(answering, oracle.problem, oracle.calls, running=jnp.asarray(oracle.running) & trusted)
         learned = self.learned.step(inner, state.learned, key)
         pairs = zip(inner.calls, oracle.calls, strict=True)
         oracle.calls = Calls(*(jnp.where(trusted, new, old) for new, old in pairs))
-        return learned, Ear(value=True, gradient=True) if self.learned.known(state.learned) is not None else ear
+        return learned, Asked(value=True, gradient=True) if self.learned.known(state.learned) is not None else asked
 
-    def _judged(self, oracle: Oracle, state: GuardedState, value: Scalar, gradient: Any, heard: Ear) -> Guard:
+    def _judged(self, oracle: Oracle, state: GuardedState, value: Scalar, gradient: Any, asked: Asked) -> Guard:
         """The guard after looking at the iterate: whether it is a milestone, and whether there is reason to wait."""
         guard, slope = state.guard, jnp.zeros_like(value) if gradient is None else norm(gradient)
         first = guard.time == 0
         first_value = jnp.where(first, value, guard.first_value)
         first_slope = jnp.where(first, slope, guard.first_slope)
-        residual, seen = self._residual(oracle, state, gradient, slope, heard)
+        residual, seen = self._residual(oracle, state, gradient, slope, asked)
         prox = oracle.problem_class.has("prox")
         level = (value <= first_value) | prox
         flatter = jnp.isfinite(residual) & (residual <= SHRINKS * guard.best.residual) & level
@@ -237,24 +237,24 @@ class Safeguarded(Algorithm):
         return Guard(best, first_value, first_slope, first_residual, waited, guard.time + 1, trusted)
 
     def _residual(
-        self, oracle: Oracle, state: GuardedState, gradient: Any, slope: Scalar, heard: Ear
+        self, oracle: Oracle, state: GuardedState, gradient: Any, slope: Scalar, asked: Asked
     ) -> tuple[Scalar, Bool[Array, ""]]:
         """The residual, infinite where it is not due, and whether the loss may be used; both are counted."""
         prox, calls, none = oracle.problem_class.has("prox"), oracle.calls, jnp.full_like(slope, jnp.inf)
         every = EVERY * (IN_NOISE if _is_noisy(oracle) else 1)
-        due, seen = state.guard.trusted & (state.guard.time % every == 0), jnp.asarray(heard.value)
+        due, seen = state.guard.trusted & (state.guard.time % every == 0), jnp.asarray(asked.value)
         if gradient is None:
             oracle.calls = calls._replace(value=calls.value + (due & ~seen))
             return none, seen | due
-        if not prox and heard.gradient:
+        if not prox and asked.gradient:
             return slope, seen
-        asked = Remembered(oracle.problem_class, state.x, oracle.problem, slope, gradient)
+        remembering = Remembered(oracle.problem_class, state.x, oracle.problem, slope, gradient)
         oracle.calls = calls._replace(
-            prox=calls.prox + (due & prox), gradient=calls.gradient + (due & (not heard.gradient))
+            prox=calls.prox + (due & prox), gradient=calls.gradient + (due & (not asked.gradient))
         )
         if not prox:
             return jnp.where(due, slope, none), seen
-        return jax.lax.cond(due, lambda: prox_residual(asked, state.x, oracle.problem), lambda: none), seen
+        return jax.lax.cond(due, lambda: prox_residual(remembering, state.x, oracle.problem), lambda: none), seen
 
     def _rescued(
         self, oracle: Oracle, state: GuardedState, guard: Guard, x: Any, key: Key[Array, ""]

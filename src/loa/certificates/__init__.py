@@ -48,10 +48,10 @@ from .budget import Budget as Budget
 from .budget import OverspentError as OverspentError
 from .budget import joint_confidence as joint_confidence
 from .certificate import Certificate as Certificate
+from .certify import certify as certify
 from .choosing import certify_while_choosing as certify_while_choosing
 from .contest import Decision as Decision
 from .contest import decide as decide
-from .deployed import certify as certify
 from .draws import Draw as Draw
 from .draws import OverlapError as OverlapError
 from .draws import check_disjoint as check_disjoint
@@ -79,6 +79,6 @@ from .reference import reference_certificates as reference_certificates
 from .reference import references_of as references_of
 from .sequential import AnytimeCertificate as AnytimeCertificate
 from .sequential import certify_until as certify_until
-from .verdict import Verdict as Verdict
+from .verification import Verdict as Verdict
 from .without_cap import CappedMean as CappedMean
 from .without_cap import MomentMean as MomentMean

@@ -11,10 +11,10 @@ from typing import Any
 from ..messages.arguments import any_number, as_path, check_type
 from ..storage.files import write_whole
 from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
+from .content_checks import check_content
 from .recomputed import check
-from .refused_content import check_possible
 from .sentences import claim_of, sentence_of
-from .verdict import Verdict, verify
+from .verification import Verdict, verify
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class Certificate:
     memory: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict, repr=False)
 
     def __post_init__(self):
-        check_possible(self)
+        check_content(self)
 
     @property
     def vacuous(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..trajectory.about import DIFFERENT
+from ..trajectory.subject import DIFFERENT
 from ..trajectory.units import unit_of
 from .bounds.rounding import number_exact, number_up, percent_down, percent_exact, percent_rest, percent_up
 from .names import SEQUENCE, UNNAMED

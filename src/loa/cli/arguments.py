@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..experiments.experiment import Experiment
 
 
-def own_file(experiment: str) -> Path | None:
+def user_file(experiment: str) -> Path | None:
     """The user's file, where the name of an experiment is none that loa has."""
     from ..experiments import DESCRIPTIONS
 
@@ -25,7 +25,7 @@ def experiment_named(name: str, images: Path | None = None) -> Experiment:
 
     if images is not None and name != "images":
         fail(f"--images is for the experiment images; the problems of {name} are not made from photographs.")
-    own = own_file(name)
+    own = user_file(name)
     if own is not None:
         from ..experiments.from_file.problem_class import from_file
 
@@ -36,7 +36,7 @@ def experiment_named(name: str, images: Path | None = None) -> Experiment:
     return setting if images is None else with_photographs(setting, images)
 
 
-def check_way(setting: Experiment, how: str) -> None:
+def check_recipe(setting: Experiment, how: str) -> None:
     ways = setting.recipe.learned
     if how not in ways:
         fail(f"{setting.name} has no recipe {how!r}; available: {', '.join(ways) or 'none'}.")

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .arguments import check_seed, check_way, experiment_named, need_results, own_file, set_devices
+from .arguments import check_recipe, check_seed, experiment_named, need_results, set_devices, user_file
 from .sentences import fail, fail_interrupted, one_sentence, typed_command, writing_to
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..run import Order, Way
+    from ..run import Execution, Order
 
 
 def run(
@@ -50,7 +50,7 @@ def run(
     check_seed(seed)
     if resume and overwrite:
         fail("--resume continues an earlier run, and --overwrite removes it: give one of the two.")
-    own = own_file(experiment)
+    own = user_file(experiment)
     if own is not None and pretrained:
         fail(f"no weights for {own} ship with loa: leave out --pretrained, and an algorithm is learned.")
     set_devices(experiment)
@@ -64,34 +64,36 @@ def run(
         need_results()
         from ..experiments.from_file.errors import blamed_on
         from ..experiments.from_file.solver import is_solver_file
-        from ..run import Order, Way, run_solver_file
+        from ..run import Execution, Order, run_solver_file
 
-        way = Way.of(batch, collect, resume=resume, overwrite=overwrite, executor=executor)
+        execution = Execution.of(batch, collect, resume=resume, overwrite=overwrite, executor=executor)
         if own is not None and is_solver_file(own):
             if how != "loa" or minimize != "steps":
                 fail(
                     "a solver's file says what is tuned, and its mean running time counts: leave out --how, --minimize."
                 )
             with writing_to(out or Path("runs")):
-                run_solver_file(own, out, console, preset=preset, seed=seed, command=typed_command(), way=way)
+                run_solver_file(
+                    own, out, console, preset=preset, seed=seed, command=typed_command(), execution=execution
+                )
             return
         setting = experiment_named(experiment, images)
-        check_way(setting, how)
+        check_recipe(setting, how)
         directory = out or Path("runs") / (setting.name if how == "loa" else f"{setting.name}-{how}")
         preset = "pretrained" if pretrained else preset
         order = Order(setting.at(preset), preset, seed, typed_command(), how, own, setting.cost(minimize))
         with writing_to(directory), nullcontext() if own is None else blamed_on(own):
-            _run(order, directory, console, way)
+            _run(order, directory, console, execution)
 
 
-def _run(order: Order, directory: Path, console: Console, way: Way) -> None:
+def _run(order: Order, directory: Path, console: Console, execution: Execution) -> None:
     from ..results.table import tell
     from ..run import carry_out
     from ..storage.saved_algorithms import shipped
 
     if order.pretrained and order.weights not in shipped():
         fail(f"no weights for {order.weights} ship with loa; there are some for {', '.join(shipped())}.")
-    results = way.carried_out(carry_out, order, directory, console)
+    results = execution.carried_out(carry_out, order, directory, console)
     if results is None:
         return
     tell(results, console)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .arguments import check_seed, check_way, experiment_named, need_results, set_devices
+from .arguments import check_recipe, check_seed, experiment_named, need_results, set_devices
 from .sentences import fail, one_sentence, writing_to
 
 
@@ -33,18 +33,18 @@ def train(
     with one_sentence(traceback, interrupted=interrupted):
         need_results()
         setting = experiment_named(experiment)
-        check_way(setting, how)
+        check_recipe(setting, how)
         from rich.console import Console
 
-        from ..experiments.experiment import Lesson
+        from ..experiments.experiment import LearningSetup
         from ..run.training import train_experiment
         from ..storage.saved_algorithms import SUFFIX
 
         path = out or Path(f"{experiment}{SUFFIX}")
-        lesson = Lesson(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
-        if lesson.interrupted and not resume:
-            fail(f"{lesson.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
-        if path.exists() and not (overwrite or lesson.interrupted):
+        setup = LearningSetup(setting, seed, effort, path.with_suffix(".checkpoint"), progress=True)
+        if setup.interrupted and not resume:
+            fail(f"{setup.interrupted[0]} holds an interrupted training; add --resume to continue it, or delete it.")
+        if path.exists() and not (overwrite or setup.interrupted):
             fail(f"{path} already exists; choose another --out, or add --overwrite to replace it.")
         with writing_to(path):
-            train_experiment(lesson, how, path, Console(highlight=False, soft_wrap=True))
+            train_experiment(setup, how, path, Console(highlight=False, soft_wrap=True))

@@ -20,8 +20,8 @@ from ..problems.oracle import Calls
 from ..problems.problem_class import ProblemClass
 from ..trajectory.best_point import Answer, BestPoint, settled
 from ..trajectory.checks import warn_of_precision
+from ..trajectory.compatibility import check_job
 from ..trajectory.engine import SMALL_SLOT, UNSPLIT_SUMS
-from ..trajectory.fit import check_job
 from ..trajectory.job import Job, Slot
 from ..trajectory.kernels import in_precision
 from ..trajectory.walk import start_key, trajectory_key

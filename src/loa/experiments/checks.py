@@ -88,7 +88,7 @@ def check_ways(ways: Mapping[str, Any]) -> None:
     """Refuse ways of learning that are no functions."""
     for name, learn in ways.items():
         if not callable(learn):
-            raise ValueError(f"`learn` must be a function of a lesson, but {name!r} is {learn!r}.")
+            raise ValueError(f"`learn` must be a function of the learning setup, but {name!r} is {learn!r}.")
 
 
 def check_log(problem_class: ProblemClass, log: Log | None) -> None:

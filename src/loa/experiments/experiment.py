@@ -24,7 +24,7 @@ from ..storage.resuming import forget_evaluations
 from ..trajectory.functionals import Functional
 from ..trajectory.optimal_losses import with_optimal_losses
 from .checks import check_baselines, check_functionals, check_log, check_name, check_sizes, check_type, check_ways
-from .support import Prior as Prior
+from .prior_sampling import Prior as Prior
 
 if TYPE_CHECKING:
     import xarray
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 PRESETS = ("quick", "paper", "pretrained")
 
-Learn = Callable[["Lesson"], Algorithm]
+Learn = Callable[["LearningSetup"], Algorithm]
 """How an algorithm is learned for an experiment."""
 
 Pictures = Callable[["Experiment", Mapping[str, Algorithm], Any, Path | None], "xarray.Dataset"]
@@ -248,7 +248,7 @@ class Experiment:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearningSetup:
     """What learning needs to know besides the experiment.
 
     That is the seed, the effort, where to keep checkpoints, and the cost that is to be small.

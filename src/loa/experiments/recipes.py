@@ -18,20 +18,20 @@ from ..problems.gaps import Gap
 from ..problems.problem_class import count_problems
 from ..problems.role import Role
 from ..trajectory.functionals import Functional
-from .experiment import Lesson
+from .experiment import LearningSetup
 
 
-def curvature_near_solutions(lesson: Lesson) -> Float[np.ndarray, "d d"]:
+def curvature_near_solutions(setup: LearningSetup) -> Float[np.ndarray, "d d"]:
     """The average curvature of the class where L-BFGS comes when it is nearly done."""
-    problems = lesson.problems(100)
+    problems = setup.problems(100)
     return average_curvature(
-        lesson.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=lesson.key,
-        checkpoints=lesson.evaluations,
+        setup.experiment.problem_class, problems, teacher=LBFGS(), times=[20, 40, 80], key=setup.key,
+        checkpoints=setup.evaluations,
     )  # fmt: skip
 
 
 def tuned(
-    lesson: Lesson,
+    setup: LearningSetup,
     factory: Callable[..., Algorithm],
     space: Space,
     *,
@@ -40,26 +40,26 @@ def tuned(
     rounds: int = 3,
 ) -> Algorithm:
     """The algorithm with the smallest mean stopping time on training problems, of a family with a few parameters."""
-    experiment, problems, candidates = lesson.experiment, lesson.times(problems), lesson.times(candidates)
-    lesson.facts.update(tuned=sorted(space), problems=problems, candidates=candidates, rounds=rounds)
+    experiment, problems, candidates = setup.experiment, setup.times(problems), setup.times(candidates)
+    setup.facts.update(tuned=sorted(space), problems=problems, candidates=candidates, rounds=rounds)
     found = tune(
         factory,
         space,
         experiment.problem_class,
-        lesson.problems(problems),
+        setup.problems(problems),
         criterion=experiment.criterion,
         horizon=experiment.horizon,
-        key=lesson.key,
+        key=setup.key,
         candidates=candidates,
         rounds=rounds,
-        checkpoints=lesson.evaluations,
-        progress=lesson.progress,
+        checkpoints=setup.evaluations,
+        progress=setup.progress,
     )
     return found.algorithm
 
 
 def trained(
-    lesson: Lesson,
+    setup: LearningSetup,
     algorithm: Algorithm,
     teacher: Algorithm,
     *,
@@ -77,8 +77,8 @@ def trained(
     It is trained on fresh problems, or on a fixed number of `problems` with their optimal losses, which an objective of
     the loss gap needs. The number of validation problems is the experiment's by default.
     """
-    experiment, imitation_steps = lesson.experiment, lesson.times(imitation_steps)
-    lesson.facts.update(teacher=type(teacher).__name__, imitation_steps=imitation_steps)
+    experiment, imitation_steps = setup.experiment, setup.times(imitation_steps)
+    setup.facts.update(teacher=type(teacher).__name__, imitation_steps=imitation_steps)
     start = imitate(
         algorithm,
         teacher,
@@ -86,17 +86,17 @@ def trained(
         criterion=experiment.criterion,
         horizon=experiment.horizon,
         batch=batch,
-        key=jax.random.fold_in(lesson.key, 0),
+        key=jax.random.fold_in(setup.key, 0),
         steps=imitation_steps,
-        checkpoint=lesson.imitation_checkpoint,
-        progress=lesson.progress,
+        checkpoint=setup.imitation_checkpoint,
+        progress=setup.progress,
     )
     course = _Course(objective, problems, validation, steps, checks, learning_rate, batch)
-    return course.run(lesson, start, "training", lesson.checkpoint, 1)
+    return course.run(setup, start, "training", setup.checkpoint, 1)
 
 
 def unrolled(
-    lesson: Lesson,
+    setup: LearningSetup,
     algorithm: Algorithm,
     gap: Gap,
     *,
@@ -117,7 +117,7 @@ def unrolled(
     """
     objective = OverSegments(OneStepContraction(gap, logarithmic=True), length=length)
     course = _Course(objective, problems, validation, steps, checks, learning_rate, batch, at_least)
-    return course.run(lesson, algorithm, "unrolled", lesson.second_checkpoint, 3)
+    return course.run(setup, algorithm, "unrolled", setup.second_checkpoint, 3)
 
 
 class _Course(NamedTuple):
@@ -132,11 +132,11 @@ class _Course(NamedTuple):
     batch: int
     at_least: float = 0.95
 
-    def run(self, lesson: Lesson, start: Algorithm, stage: str, checkpoint: Path | None, key: int) -> Algorithm:
-        experiment, steps = lesson.experiment, max(self.checks, lesson.times(self.steps))
-        problems = None if self.problems is None else lesson.times(self.problems)
-        validation = experiment.draw(Role.validation, lesson.seed, self.validation)
-        lesson.facts[stage] = {
+    def run(self, setup: LearningSetup, start: Algorithm, stage: str, checkpoint: Path | None, key: int) -> Algorithm:
+        experiment, steps = setup.experiment, max(self.checks, setup.times(self.steps))
+        problems = None if self.problems is None else setup.times(self.problems)
+        validation = experiment.draw(Role.validation, setup.seed, self.validation)
+        setup.facts[stage] = {
             "objective": repr(as_objective(self.objective)),
             "problems": "fresh ones" if problems is None else problems,
             "validation": count_problems(validation),
@@ -149,8 +149,8 @@ class _Course(NamedTuple):
             experiment.problem_class,
             criterion=experiment.criterion,
             horizon=experiment.horizon,
-            key=jax.random.fold_in(lesson.key, key),
-            problems=None if problems is None else lesson.problems(problems, optimal_losses=True),
+            key=jax.random.fold_in(setup.key, key),
+            problems=None if problems is None else setup.problems(problems, optimal_losses=True),
             validation=validation,
             objective=self.objective,
             steps=steps,
@@ -159,5 +159,5 @@ class _Course(NamedTuple):
             batch=self.batch,
             at_least=self.at_least,
             checkpoint=checkpoint,
-            progress=lesson.progress,
+            progress=setup.progress,
         ).algorithm

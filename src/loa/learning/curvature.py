@@ -18,7 +18,7 @@ from ..problems.vector_points import VectorPoints, form_of_points
 from ..storage.resuming import Evaluations, as_evaluations
 from ..trajectory.checks import check_algorithm
 from ..trajectory.kernels import trajectories
-from ..trajectory.pieces import in_pieces
+from ..trajectory.resumable_loop import resumable_loop
 
 LARGEST = 3000
 """The largest number of coordinates of a point, with which the matrix takes 72 MB."""
@@ -75,7 +75,7 @@ def average_curvature(
     if not form.is_vector:
         points, problem_class = jax.vmap(jax.vmap(form.vector))(points), VectorPoints(problem_class, form)
     count, d = points.shape[0], points.shape[-1]
-    total = in_pieces(
+    total = resumable_loop(
         _add_hessian, (problem_class, jax.tree.map(jnp.asarray, problems), points), jnp.zeros((d, d), points.dtype),
         count, what=f"the average curvature of {name}", checkpoints=as_evaluations(checkpoints),
     )  # fmt: skip

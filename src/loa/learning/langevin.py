@@ -23,7 +23,7 @@ from ..trajectory.checks import check_algorithm, check_functionals, check_settin
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.kernels import in_precision_of_problems
-from ..trajectory.pieces import in_pieces
+from ..trajectory.resumable_loop import resumable_loop
 from .learner import Learner, Recipe, solved_within
 from .objective import Objective, as_objective
 
@@ -161,7 +161,7 @@ def _proposals(
     accepted: list[np.ndarray] = []
     what = f"{thinning} steps of {chains} Langevin chains around {type(recipe.form).__name__}"
     while True:
-        after = in_pieces(_step, (recipe, problems, keys), before, thinning, what=what, checkpoints=checkpoints)
+        after = resumable_loop(_step, (recipe, problems, keys), before, thinning, what=what, checkpoints=checkpoints)
         if not accepted:
             after = jax.tree.map(lambda new, old: new.at[0].set(old[0]), after, before)
         yield after.parameters, accepted.append

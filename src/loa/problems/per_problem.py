@@ -47,18 +47,18 @@ class KnownSmoothness(Wrapped):
         return self._smoothness if problem is self._problem else self._problem_class.smoothness(problem)
 
 
-class Ear:
-    """Remembers whether something was asked for."""
+class Asked:
+    """Whether a problem class was asked for a smoothness constant."""
 
-    heard = False
+    smoothness = False
 
 
-class Listening(Wrapped):
+class NotingSmoothness(Wrapped):
     """The class that it was made from, which notes whether it is asked for a smoothness constant."""
 
     _problem_class: ProblemClass
-    _ear: Ear
+    _asked: Asked
 
     def smoothness(self, problem: Any) -> Scalar:
-        self._ear.heard = True
+        self._asked.smoothness = True
         return self._problem_class.smoothness(problem)

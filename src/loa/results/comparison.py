@@ -17,10 +17,10 @@ from ..messages.warning import warn
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass
 from ..statistics import measures
-from ..trajectory.about import copies_among
 from ..trajectory.checks import check_algorithm, check_functionals
 from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional, OracleCalls, StoppingTime
+from ..trajectory.subject import copies_among
 from .algorithm_summary import AlgorithmSummary, FunctionalSummary
 from .table import table
 

@@ -15,8 +15,8 @@ from ..storage.plain_json import CHECKSUM, decoded, digest, encoded
 from .algorithm_summary import AlgorithmSummary, FunctionalSummary
 from .certificate_summary import CertificateSummary
 from .choice import NONE, Choice
+from .field_types import check_types
 from .names import CLOCKED, COSTS, TIMES, Cost
-from .typed import check_types
 
 RESERVED = (
     "family", "solved", "solved_interval", "milliseconds", "seconds",  # numbers of an algorithm

@@ -29,7 +29,7 @@ POLL = 0.5
 
 
 @dataclass(frozen=True)
-class Way:
+class Execution:
     """How a run is carried out: alone, or by several calls.
 
     Fields:
@@ -45,7 +45,7 @@ class Way:
     executor: Any = None
 
     @classmethod
-    def of(cls, batch: str | None, collect: bool, *, resume: bool, overwrite: bool, executor: Any) -> Way:
+    def of(cls, batch: str | None, collect: bool, *, resume: bool, overwrite: bool, executor: Any) -> Execution:
         """The way that the options of the command ask for; refused with a sentence if they exclude each other."""
         if batch is not None and (collect or overwrite or executor is not None):
             other = "--collect" if collect else "--overwrite" if overwrite else "--jobs or --parallel-config"

@@ -25,7 +25,7 @@ from ..storage.public_classes import classes_of
 from ..storage.saved_algorithms import SUFFIX, load, provenance, save
 from .durations import Durations
 from .identity import differences
-from .looks import Book
+from .record import RunRecord
 
 if TYPE_CHECKING:
     import xarray
@@ -76,8 +76,8 @@ class RunDirectory:
         self.path.mkdir(parents=True, exist_ok=True)
         with claimed(self.path / LOCK, self.path):
             resumed = self._begin(identity, {*files, ORDER, PLAN, STAGES}, resume, overwrite)
-            self.book = Book(Ledger(self.path / LEDGER), identity)
-            self.book.begin(resumed=resumed)
+            self.record = RunRecord(Ledger(self.path / LEDGER), identity)
+            self.record.begin(resumed=resumed)
             yield
 
     def _begin(self, identity: dict[str, Any], files: set[str], resume: bool, overwrite: bool) -> bool:
@@ -158,7 +158,7 @@ class RunDirectory:
                 f"{path} is not the plan that this run had fixed, so its certificates would not be valid: restore the "
                 "file, or add --overwrite to start again."
             )
-        self.book.plan(plan)
+        self.record.plan(plan)
 
     def finish(self, later: Iterable[str] = ()) -> None:
         """Remove what served only to resume the run, which is complete, and the names of what was not written.

@@ -90,6 +90,6 @@ def _leads(
     return found[LEARNED].cost <= found[rival].cost
 
 
-def under(guarded: Safeguarded | None, algorithm: Algorithm) -> Algorithm:
-    """Another algorithm of the same kind under the same guard, if there is one."""
+def with_guard(guarded: Safeguarded | None, algorithm: Algorithm) -> Algorithm:
+    """Another algorithm of the same kind with the same guard, if there is one."""
     return algorithm if guarded is None else dataclasses.replace(guarded, learned=algorithm)

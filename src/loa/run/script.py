@@ -14,7 +14,7 @@ from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..certificates import Certificate, Draw, Plan
-from ..experiments.experiment import Experiment, Learn, Lesson
+from ..experiments.experiment import Experiment, Learn, LearningSetup
 from ..learning import mode
 from ..learning.cost import STEPS, Cost
 from ..presentation.figures import draw_all, figure_files
@@ -30,7 +30,7 @@ from .choice import LEARNED, chosen
 from .directory import RunDirectory
 from .examination import examine
 from .forecast import announced
-from .guard import guard_for, under
+from .guard import guard_for, with_guard
 from .identity import identity_of
 from .prior import WeightedPrior, sample_prior, shipped_prior
 from .small_samples import out_of_reach
@@ -150,7 +150,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     values, posterior_draw = _measured(order, "posterior", prior.stack, Role.posterior, plan, place)
     posterior = prior.posterior(order.cost, values, caps_of(experiment))
     index, most_probable = mode(posterior.stack)
-    deployed = under(guarded, most_probable)
+    deployed = with_guard(guarded, most_probable)
 
     # Certify the posterior on its problems, and the deployed algorithm on held-out problems or, if the plan says so, by
     # Occam on the problems that it was chosen on.
@@ -170,14 +170,14 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
         of_deployed = plan.certify(seen, posterior_draw, prior_mass=float(prior.weights[index]), budget=budget)
     together = dict(zip([*plan.posterior_goals, *plan.goals], [*of_posterior, *of_deployed], strict=True))
     together = {name: _naming(each, deployed, prior.stack, place) for name, each in together.items()}
-    place.book.bounds(together)
+    place.record.bounds(together)
     references = plan.references(tables, *weights, posterior_draw)
     references = tuple(_naming(each, deployed, prior.stack, place) for each in references)
     certificates = Certified(together, references, len(prior.stack))
 
     # Test: the deployed algorithm and the baselines, on problems that nothing else has seen.
     algorithms = {LEARNED: deployed, **classical}
-    place.book.draw(Role.test.text, experiment.sizes[Role.test.text])
+    place.record.draw(Role.test.text, experiment.sizes[Role.test.text])
     examined = examine(experiment, algorithms, order.seed, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
@@ -189,7 +189,7 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
         place.seconds,
         choice,
         plan=plan.fingerprint,
-        looks=place.book.looks(),
+        looks=place.record.looks(),
         notes=() if experiment.recipe.log is None else out_of_reach(plan),
     )
     origin = dict(results.summary.provenance)
@@ -229,8 +229,8 @@ def files_of(experiment: Experiment) -> set[str]:
 def _learned(order: Order, stage: str, learn: Learn, place: RunDirectory) -> tuple[Algorithm, dict[str, Any]]:
     """An algorithm that is learned, or a baseline that is tuned, in a stage of its own; and what was noted of it."""
     effort, checkpoint = order.experiment.recipe.effort, place.file(stage, ".checkpoint")
-    lesson = Lesson(order.experiment, order.seed, effort, checkpoint, progress=True, cost=order.cost)
-    return place.algorithm(stage, lambda: learn(lesson), lesson.facts)
+    setup = LearningSetup(order.experiment, order.seed, effort, checkpoint, progress=True, cost=order.cost)
+    return place.algorithm(stage, lambda: learn(setup), setup.facts)
 
 
 def shipped_weights(name: str) -> tuple[Algorithm, dict[str, Any]]:
@@ -290,14 +290,14 @@ def _measured(
         return {**performance.values, "solved": performance.outcome == "solved"}
 
     draw = _draw_of(order, problems, role)
-    place.book.draw(role.text, len(draw), draw)
+    place.record.draw(role.text, len(draw), draw)
     return place.arrays(stage, measure), draw
 
 
 def _naming(certificate: Certificate, deployed: Algorithm, candidates: Stack, place: RunDirectory) -> Certificate:
     """The certificate with what it is about: the setting, and the algorithm or the candidates that it speaks of."""
     subject = deployed if certificate.target == "deployed" else candidates
-    return certificate.naming({**place.book.about, "algorithm": fingerprint(type(subject).__name__, subject)})
+    return certificate.naming({**place.record.about, "algorithm": fingerprint(type(subject).__name__, subject)})
 
 
 def _draw_of(order: Order, problems: Any, role: Role) -> Draw:

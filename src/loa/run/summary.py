@@ -27,8 +27,8 @@ from ..storage.provenance import commit, versions
 from .certification import CONFIDENCE, STOPPING, TRUNCATED
 from .examination import STATISTICS, Examined
 from .identity import of_file
-from .looks import UNKNOWN, Looks
 from .over_log import log_summary
+from .record import UNKNOWN, Looks
 
 if TYPE_CHECKING:
     import xarray

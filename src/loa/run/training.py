@@ -12,7 +12,7 @@ import jax
 from rich.console import Console
 
 from ..algorithms.algorithm import Algorithm
-from ..experiments.experiment import Experiment, Lesson
+from ..experiments.experiment import Experiment, LearningSetup
 from ..messages.percent import percent_seen
 from ..messages.waiting import waiting_for
 from ..problems.role import Role
@@ -33,29 +33,29 @@ FIRST = 5
 """The stopping times on this many test problems are noted, so that anyone can check them."""
 
 
-def train_experiment(lesson: Lesson, how: str, path: Path, console: Console) -> None:
+def train_experiment(setup: LearningSetup, how: str, path: Path, console: Console) -> None:
     """Learn an algorithm, measure it and the baselines on test problems, and save it with its provenance.
 
     The test problems are drawn only after learning has ended.
 
     Arguments:
-        lesson: the experiment, with seed, effort and checkpoints.
+        setup: the experiment, with seed, effort and checkpoints.
         how: which of the experiment's recipes for learning to follow.
         path: the file for the algorithm.
         console: for progress and results.
     """
     with claimed(path.with_name(f".{path.name}.lock"), path):
-        _train(lesson, how, path, console)
+        _train(setup, how, path, console)
 
 
-def _train(lesson: Lesson, how: str, path: Path, console: Console) -> None:
-    experiment = lesson.experiment
-    algorithm, seconds = _learned(lesson, how)
+def _train(setup: LearningSetup, how: str, path: Path, console: Console) -> None:
+    experiment = setup.experiment
+    algorithm, seconds = _learned(setup, how)
     console.print(f"learned {type(algorithm).__name__} in {seconds:.0f} s")
-    provenance = _provenance(lesson, how, seconds)
+    provenance = _provenance(setup, how, seconds)
     save(path, algorithm, provenance)
     algorithms = {"learned": algorithm, **experiment.baselines}
-    measured = measure(experiment, algorithms, lesson.seed, lesson.evaluations)
+    measured = measure(experiment, algorithms, setup.seed, setup.evaluations)
     for name, numbers in measured.items():
         console.print(
             f"{name}: mean stopping time {numbers['mean']:.1f}, median {numbers['median']:g}, "
@@ -63,31 +63,31 @@ def _train(lesson: Lesson, how: str, path: Path, console: Console) -> None:
             f"{1e3 * numbers['seconds_per_problem']:.2f} ms per problem"
         )
     save(path, algorithm, provenance | {"test": measured})
-    lesson.forget()
+    setup.forget()
     console.print(f"saved to {path}")
 
 
-def _learned(lesson: Lesson, how: str) -> tuple[Algorithm, float]:
+def _learned(setup: LearningSetup, how: str) -> tuple[Algorithm, float]:
     """The learned algorithm, and the seconds that it took in all the processes that worked on it."""
-    learn = lesson.experiment.recipe.learned[how]
+    learn = setup.experiment.recipe.learned[how]
     with tempfile.TemporaryDirectory() as folder:
-        durations = Durations(lesson.seconds or Path(folder) / "seconds", lambda: lesson.interrupted)
-        if lesson.interrupted:
+        durations = Durations(setup.seconds or Path(folder) / "seconds", lambda: setup.interrupted)
+        if setup.interrupted:
             durations.read()
-        with durations.measured("learn"), waiting_for(f"the recipe {how!r} of {lesson.experiment.name}"):
-            algorithm = _rounded(learn(lesson))
+        with durations.measured("learn"), waiting_for(f"the recipe {how!r} of {setup.experiment.name}"):
+            algorithm = _rounded(learn(setup))
     return algorithm, durations.finished["learn"]
 
 
-def _provenance(lesson: Lesson, how: str, seconds: float) -> dict[str, Any]:
+def _provenance(setup: LearningSetup, how: str, seconds: float) -> dict[str, Any]:
     return {
-        "experiment": lesson.experiment.name,
+        "experiment": setup.experiment.name,
         "how": how,
-        "seed": lesson.seed,
-        "effort": lesson.effort,
+        "seed": setup.seed,
+        "effort": setup.effort,
         "seconds": round(seconds, 1),
-        "learning": dict(lesson.facts),
-        "sizes": {"test": lesson.experiment.sizes["test"]},
+        "learning": dict(setup.facts),
+        "sizes": {"test": setup.experiment.sizes["test"]},
         "commit": commit(),
         "versions": versions(),
         "machine": platform.machine(),

@@ -1,6 +1,6 @@
 """Distributions of trajectories ψ: kernels, functionals, the engine, and evaluation.
 
-The plural would be the name of a room and of the function `loa.trajectories`.
+The room has the singular because the plural, `loa.trajectories`, is a function.
 """
 
 from . import kernels as kernels

@@ -19,8 +19,8 @@ from ..machine.compiled_programs import make_room
 from ..storage.resuming import Evaluations
 from .checks import warn_of_precision
 from .chunks import chunk_size, run_chunks
+from .compatibility import check_job
 from .engine import run
-from .fit import check_job
 from .job import Job, Outcome
 from .progress import counted
 

@@ -21,12 +21,12 @@ from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
 from ..storage.resuming import Evaluations, as_evaluations
-from .about import described
 from .checks import check_arguments, uses_loss_gap, warn_of_bad_numbers
 from .devices import Device, run_job
 from .functionals import Functional, StoppingTime
 from .job import OUTCOMES, Job
 from .kernels import in_precision_of_problems
+from .subject import described
 
 LARGE_CANDIDATE = 2**15
 """Bytes of parameters above which the candidates of a stack run one after the other, as each would fill the cache."""

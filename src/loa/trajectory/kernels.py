@@ -23,7 +23,7 @@ from ..problems.gaps import Gap
 from ..problems.problem_class import MissingOracle, ProblemClass, check_key, count_problems, whole_number
 from ..problems.vector_points import dtype_of
 from ..storage.resuming import Evaluations, as_evaluations
-from .pieces import in_pieces
+from .resumable_loop import resumable_loop
 from .walk import Moment, Walk, step_key, trajectory_key
 
 
@@ -194,7 +194,7 @@ def _each(
     fixed = (quantity, algorithm, problem_class, jax.tree.map(jnp.asarray, problems), key, min(batch, count))
     form = eqx.filter_eval_shape(_of_batch, fixed, jnp.zeros((), jnp.int32))[1]
     rows = jax.tree.map(lambda leaf: jnp.zeros((count, *leaf.shape[1:]), leaf.dtype), form)
-    return in_pieces(
+    return resumable_loop(
         _write_batch, fixed, rows, -(-count // min(batch, count)), checkpoints=as_evaluations(checkpoints),
         what=f"{quantity.steps} steps of {type(algorithm).__name__} on {type(problem_class).__name__}",
     )  # fmt: skip

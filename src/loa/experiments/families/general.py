@@ -42,7 +42,7 @@ from ...problems.programs.nonlinear_programs import NonlinearPrograms
 from ...problems.programs.quadratic_programs import QuadraticPrograms
 from ...problems.role import Role
 from ...storage.plain_json import encoded
-from ..experiment import Lesson
+from ..experiment import LearningSetup
 from ..recipes import tuned
 from .nonlinear_programs import for_nonlinear_programs
 from .programs import for_programs
@@ -70,48 +70,48 @@ SHARED = 0.5
 """The spread of the Hessians of a class up to which their average may stand for each of them."""
 
 
-def learn(lesson: Lesson) -> Algorithm:
+def learn(setup: LearningSetup) -> Algorithm:
     """The winner of a race among families that fit the class, classical ones included."""
-    experiment, problem_class = lesson.experiment, lesson.experiment.problem_class
+    experiment, problem_class = setup.experiment, setup.experiment.problem_class
     if problem_class.has("stochastic_loss"):
-        families = _stochastic(lesson)
+        families = _stochastic(setup)
     elif isinstance(problem_class, QuadraticPrograms):
-        families = for_programs(lesson, problem_class)
+        families = for_programs(setup, problem_class)
     elif isinstance(problem_class, NonlinearPrograms):
-        families = for_nonlinear_programs(lesson)
+        families = for_nonlinear_programs(setup)
     elif problem_class.has("prox"):
-        families = _proximal(lesson)
+        families = _proximal(setup)
     else:
-        families = _smooth(lesson)
+        families = _smooth(setup)
     classical = [Family.classical(name, each) for name, each in experiment.baselines.items()]
     race = Race(
         problem_class,
-        training=lesson.problems(lesson.times(TRAINING), optimal_losses=True),
-        validation=experiment.draw(Role.validation, lesson.seed, optimal_losses=True),
+        training=setup.problems(setup.times(TRAINING), optimal_losses=True),
+        validation=experiment.draw(Role.validation, setup.seed, optimal_losses=True),
         criterion=experiment.criterion,
         horizon=experiment.horizon,
-        cost=lesson.cost,
+        cost=setup.cost,
         functionals=experiment.functionals,
-        key=lesson.key,
-        effort=2 * lesson.effort,
-        checkpoints=lesson.evaluations,
-        report=print if lesson.progress else lambda line: None,
+        key=setup.key,
+        effort=2 * setup.effort,
+        checkpoints=setup.evaluations,
+        report=print if setup.progress else lambda line: None,
     )
     standings = race.run([*classical, *families])
-    lesson.facts["race"] = encoded([each.to_dict() for each in standings])
+    setup.facts["race"] = encoded([each.to_dict() for each in standings])
     return standings[0].algorithm
 
 
-def _smooth(lesson: Lesson) -> list[Family]:
+def _smooth(setup: LearningSetup) -> list[Family]:
     """Newton's method and its relatives, and a quasi-Newton method in the learned curvature."""
-    sample = Sample(lesson, LBFGS())
+    sample = Sample(setup, LBFGS())
     families = [_quasi_newton(sample, sample.curvature, "learned curvature"), _adaptive_heavy_ball(sample)]
     if sample.has_images:
         families.append(_quasi_newton(sample, sample.cosine_curvature, "learned curvature of images"))
     if sample.dimension <= LARGEST_HESSIAN:
         families.append(Family("Newton", "tuned", Newton, NEWTON))
         families += [_own_bfgs(sample), _learned_bfgs(sample)]
-    if sample.dimension <= LARGEST_NEWTON and lesson.experiment.problem_class.has("residuals"):
+    if sample.dimension <= LARGEST_NEWTON and setup.experiment.problem_class.has("residuals"):
         families.append(Family("Levenberg-Marquardt", "tuned", LevenbergMarquardt, NEWTON))
     return families
 
@@ -154,14 +154,14 @@ def _heavy_ball_space(sample: Sample) -> Space:
 
 def _adaptive_heavy_ball(sample: Sample) -> Family:
     """Heavy ball with step size and momentum for each problem, by a regression that is learned when it is first run."""
-    lesson, experiment = sample.lesson, sample.lesson.experiment
+    setup, experiment = sample.setup, sample.setup.experiment
 
     @cache
     def learned() -> ProblemAdaptive:
         return adapt(
-            HeavyBall, _heavy_ball_space(sample), experiment.problem_class, lesson.problems(lesson.times(TRAINING)),
-            criterion=experiment.criterion, horizon=experiment.horizon, key=lesson.key,
-            candidates=lesson.times(ADAPTING), checkpoints=lesson.evaluations,
+            HeavyBall, _heavy_ball_space(sample), experiment.problem_class, setup.problems(setup.times(TRAINING)),
+            criterion=experiment.criterion, horizon=experiment.horizon, key=setup.key,
+            candidates=setup.times(ADAPTING), checkpoints=setup.evaluations,
         ).algorithm  # fmt: skip
 
     def make(strength: float, step: float, momentum: float) -> ProblemAdaptive:
@@ -194,9 +194,9 @@ def _quasi_newton(sample: Sample, curvature: Curvature, words: str) -> Family:
     return Family(f"quasi-Newton in {words}", "learned", make, space)
 
 
-def _proximal(lesson: Lesson) -> list[Family]:
+def _proximal(setup: LearningSetup) -> list[Family]:
     """Splitting and semismooth Newton methods, in the curvature of the problem or of the class."""
-    sample = Sample(lesson, FISTA(restart=True))
+    sample = Sample(setup, FISTA(restart=True))
     families = [Family("Anderson acceleration", "tuned", AndersonProximalGradient, ANDERSON)]
     if sample.dimension <= LARGEST_FACTORED:
         space = {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}
@@ -210,8 +210,8 @@ def _proximal(lesson: Lesson) -> list[Family]:
     if sample.spread <= SHARED:
         families.append(_splitting(sample))
         needed = 2 * sample.dimension + 2
-        if sample.dimension <= LARGEST_DENSE // 2 and sample.separable and lesson.at_most(needed) == needed:
-            families.append(_proximal_newton(lesson, sample))
+        if sample.dimension <= LARGEST_DENSE // 2 and sample.separable and setup.at_most(needed) == needed:
+            families.append(_proximal_newton(setup, sample))
     return families
 
 
@@ -236,12 +236,12 @@ def _splitting(sample: Sample) -> Family:
     return Family("splitting in learned curvature", "learned", make, space, start)
 
 
-def _proximal_newton(lesson: Lesson, sample: Sample) -> Family:
+def _proximal_newton(setup: LearningSetup, sample: Sample) -> Family:
     factor, top = factor_of(sample.matrix), float(np.log(np.linalg.norm(sample.matrix, 2) + 1e-30))
-    problems = lesson.problems(max(2 * sample.dimension + 2, lesson.times(5 * sample.dimension)))
+    problems = setup.problems(max(2 * sample.dimension + 2, setup.times(5 * sample.dimension)))
     jump = first_step(
-        lesson.experiment.problem_class, problems, teacher=sample.teacher, steps=lesson.experiment.horizon,
-        key=lesson.key, checkpoints=lesson.evaluations,
+        setup.experiment.problem_class, problems, teacher=sample.teacher, steps=setup.experiment.horizon,
+        key=setup.key, checkpoints=setup.evaluations,
     )  # fmt: skip
 
     def make(floor: float, **numbers: float) -> LearnedProximalNewton:
@@ -254,9 +254,9 @@ def _proximal_newton(lesson: Lesson, sample: Sample) -> Family:
     return Family("proximal Newton in learned curvature", "learned", make, space)
 
 
-def _stochastic(lesson: Lesson) -> list[Family]:
+def _stochastic(setup: LearningSetup) -> list[Family]:
     """Descent with the best step size, and preconditioned momentum in the learned curvature."""
-    sample = Sample(lesson, LBFGS())
+    sample = Sample(setup, LBFGS())
     steepest = float(np.exp(sample.log_steepest))
     steps = {"step_size": Interval(1e-3 / steepest, 4.0 / steepest, logarithmic=True)}
     families = [Family("SGD", "tuned", SGD, steps)]
@@ -287,13 +287,13 @@ def _stochastic_newton(sample: Sample) -> Family:
     return Family("momentum in learned curvature", "learned", make, space)
 
 
-def tuned_heavy_ball(lesson: Lesson) -> Algorithm:
+def tuned_heavy_ball(setup: LearningSetup) -> Algorithm:
     """Heavy ball with the best step size and momentum."""
-    return tuned(lesson, HeavyBall, _heavy_ball_space(Sample(lesson, LBFGS())), problems=64, candidates=32)
+    return tuned(setup, HeavyBall, _heavy_ball_space(Sample(setup, LBFGS())), problems=64, candidates=32)
 
 
-def tuned_adam(lesson: Lesson) -> Algorithm:
+def tuned_adam(setup: LearningSetup) -> Algorithm:
     """Mini-batch Adam with the best learning rate and momentum."""
-    rate = float(np.exp(Sample(lesson, LBFGS()).scales.log_distance)) / TEACHER_STEPS
+    rate = float(np.exp(Sample(setup, LBFGS()).scales.log_distance)) / TEACHER_STEPS
     space = {"learning_rate": Interval(1e-3 * rate, 10.0 * rate, logarithmic=True), "beta1": (0.5, 0.99)}
-    return tuned(lesson, lambda **numbers: Adam(stochastic=True, **numbers), space, problems=64, candidates=32)
+    return tuned(setup, lambda **numbers: Adam(stochastic=True, **numbers), space, problems=64, candidates=32)

@@ -16,7 +16,7 @@ from ...problems.criterion import Criterion
 from ...problems.programs.nonlinear_programs import NonlinearPrograms, stationary_below
 from ...problems.programs.quadratic_programs import largest
 from ...problems.vector_points import Form
-from ..experiment import Lesson
+from ..experiment import LearningSetup
 
 LARGEST_HESSIAN = 150
 """Coordinates up to which a Hessian in every step is tried."""
@@ -69,7 +69,7 @@ def relative_criterion(problem_class: NonlinearPrograms, reduction: float) -> Cr
     return stationary_below(float(f"{reduction * slope:.1e}"), float(f"{max(reduction * violation, FEASIBLE):.1e}"))
 
 
-def for_nonlinear_programs(lesson: Lesson) -> list[Family]:
+def for_nonlinear_programs(setup: LearningSetup) -> list[Family]:
     """Augmented Lagrangian methods with penalties that are tuned, around Newton's method with its damping as well."""
 
     def around_newton(log_penalty: float, log_growth: float, log_balance: float, **damping: float) -> Algorithm:
@@ -79,7 +79,7 @@ def for_nonlinear_programs(lesson: Lesson) -> list[Family]:
         return AugmentedLagrangian(ConjugateGradient(), **numbers)  # pyright: ignore[reportArgumentType]
 
     families = [Family("augmented Lagrangian, CG, tuned", "tuned", around_cg, OUTER, USUAL)]
-    if "augmented Lagrangian, Newton" in lesson.experiment.baselines:
+    if "augmented Lagrangian, Newton" in setup.experiment.baselines:
         start = USUAL | {"log_damping": -5.0, "log_shrink": -1.5, "log_grow": 1.5}
         families.append(Family("augmented Lagrangian, Newton, tuned", "tuned", around_newton, OUTER | INNER, start))
     return families

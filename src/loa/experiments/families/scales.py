@@ -17,7 +17,7 @@ from ...learning import average_curvature
 from ...problems.problem_class import ProblemClass, count_problems
 from ...problems.vector_points import VectorPoints, form_of_points, vectors_of
 from ...trajectory.kernels import iterates_after, trajectories
-from ..experiment import Lesson
+from ..experiment import LearningSetup
 
 SAMPLE = 32
 TEACHER_STEPS = 40
@@ -41,24 +41,24 @@ class Scales(NamedTuple):
 class Sample:
     """Some training problems, and what they show. Each quantity is computed when it is first asked for."""
 
-    def __init__(self, lesson: Lesson, teacher: Algorithm):
-        self.lesson, self.teacher = lesson, teacher
-        self.problems = lesson.problems(SAMPLE)
+    def __init__(self, setup: LearningSetup, teacher: Algorithm):
+        self.setup, self.teacher = setup, teacher
+        self.problems = setup.problems(SAMPLE)
         first = jax.tree.map(lambda leaf: leaf[0], self.problems)
-        self.form = form_of_points(lesson.experiment.problem_class, first)
+        self.form = form_of_points(setup.experiment.problem_class, first)
         self.dimension = self.form.dimension
         self.size = count_problems(self.problems)
 
     @cached_property
     def vectors(self) -> ProblemClass:
         """The problem class with vectors as points."""
-        return VectorPoints(self.lesson.experiment.problem_class, self.form)
+        return VectorPoints(self.setup.experiment.problem_class, self.form)
 
     @cached_property
     def scales(self) -> Scales:
         path = trajectories(
-            self.teacher, self.lesson.experiment.problem_class, self.problems, horizon=TEACHER_STEPS,
-            key=self.lesson.key,
+            self.teacher, self.setup.experiment.problem_class, self.problems, horizon=TEACHER_STEPS,
+            key=self.setup.key,
         )  # fmt: skip
         losses, points = np.asarray(path.losses)[:, 0], jax.tree.map(lambda leaf: leaf[:, 0], path.iterates)
         moves = vectors_of(jax.tree.map(lambda leaf: leaf[:, -1] - leaf[:, 0], points))
@@ -68,8 +68,8 @@ class Sample:
     def arrivals(self) -> Float[Array, "problem d"]:
         """Where the teacher gets, as vectors: curvatures of large problems are measured there."""
         points = iterates_after(
-            self.teacher, self.lesson.experiment.problem_class, self.problems, steps=TEACHER_STEPS,
-            key=self.lesson.key, checkpoints=self.lesson.evaluations,
+            self.teacher, self.setup.experiment.problem_class, self.problems, steps=TEACHER_STEPS,
+            key=self.setup.key, checkpoints=self.setup.evaluations,
         )  # fmt: skip
         return jnp.asarray(vectors_of(points))
 
@@ -80,8 +80,8 @@ class Sample:
         some = jax.tree.map(lambda leaf: leaf[:count], self.problems)
         times = [0, 20, TEACHER_STEPS] if self.dimension <= 200 else [TEACHER_STEPS]
         return average_curvature(
-            self.lesson.experiment.problem_class, some, teacher=self.teacher, times=times, key=self.lesson.key,
-            checkpoints=self.lesson.evaluations,
+            self.setup.experiment.problem_class, some, teacher=self.teacher, times=times, key=self.setup.key,
+            checkpoints=self.setup.evaluations,
         )  # fmt: skip
 
     @cached_property
@@ -109,7 +109,7 @@ class Sample:
     @cached_property
     def quadratic(self) -> bool:
         """Whether the smooth part seems to be quadratic: its Hessians are the same at other points."""
-        if self.lesson.experiment.problem_class.affine_gradient:
+        if self.setup.experiment.problem_class.affine_gradient:
             return True
         here, there = (np.asarray(_products(self.vectors, self.problems, self._signs, away)) for away in (HERE, AWAY))
         return bool(np.allclose(here, there, rtol=1e-6, atol=1e-9 * np.abs(here).max()))

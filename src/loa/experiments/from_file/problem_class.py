@@ -1,7 +1,7 @@
 """Your own problem as an experiment, with sensible defaults for what a problem class leaves out.
 
 A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
-`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of a lesson),
+`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of the learning setup),
 `functionals` (what to measure besides stopping time, contraction factor and oracle calls), `guarded` (False to deploy
 what was learned without a safeguard), `instances` (logged problems to use instead of drawing them: a folder or file,
 relative to this one) and their `order`.
@@ -124,7 +124,7 @@ def experiment_for(
         horizon: the largest number of steps; 500 by default, 2000 with a `stochastic_loss`.
         baselines: algorithms to compare with, by name; they replace the default ones.
         sizes: how many problems are drawn for each role.
-        learn: how an algorithm is learned, from a `Lesson`.
+        learn: how an algorithm is learned, from a `LearningSetup`.
         functionals: measured besides stopping time, contraction factor and oracle calls, and certified if bounded.
         guarded: whether the best of the baselines guards what was learned.
         instances: logged problems, each of which is used once, in one role; how many have which role follows from how

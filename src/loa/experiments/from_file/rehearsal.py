@@ -18,9 +18,9 @@ from ...algorithms.algorithm import Algorithm
 from ...problems import coincidences, gaps
 from ...problems.criterion import Criterion, loss_below
 from ...problems.problem_class import OPTIONAL, ProblemClass
-from ...trajectory.fit import check_fit
+from ...trajectory.compatibility import check_compatible
 from ...trajectory.optimal_losses import with_optimal_losses
-from ..experiment import Experiment, Learn, Lesson
+from ..experiment import Experiment, Learn, LearningSetup
 from .agreement import check_forms, check_numbers
 
 SAMPLE = 64
@@ -52,31 +52,31 @@ def check_problem_class(problem_class: ProblemClass) -> None:
     """Refuse a class whose methods have other arguments than they should, or do not fit together."""
     for method in ("sample", "loss", "start", *filter(problem_class.has, OPTIONAL)):
         _check_signature(problem_class, method)
-    check_fit(_Standing(), problem_class, criterion=loss_below(1.0), horizon=1)
+    check_compatible(_Standing(), problem_class, criterion=loss_below(1.0), horizon=1)
     check_forms(problem_class)
     if problem_class.has("prox"):
-        check_fit(_simplest(problem_class), problem_class, criterion=loss_below(1.0), horizon=1)
+        check_compatible(_simplest(problem_class), problem_class, criterion=loss_below(1.0), horizon=1)
     _check_purity(problem_class)
 
 
 def check_learn(learn: Any) -> None:
     """Refuse anything but a function of one argument."""
     if not callable(learn):
-        raise ValueError(f"`learn` must be a function of a lesson, got {learn!r}.")
+        raise ValueError(f"`learn` must be a function of the learning setup, got {learn!r}.")
     if not _takes(learn, 1):
-        raise ValueError("`learn` must take one argument, a lesson: write `def learn(lesson):`.")
+        raise ValueError("`learn` must take one argument, the learning setup: write `def learn(setup):`.")
 
 
 def returns_an_algorithm(learn: Learn) -> Learn:
     """The same way of learning, which immediately refuses what is no algorithm or does not work on the problems."""
 
     @functools.wraps(learn)
-    def checked(lesson: Lesson) -> Algorithm:
-        learned = learn(lesson)
+    def checked(setup: LearningSetup) -> Algorithm:
+        learned = learn(setup)
         if not isinstance(learned, Algorithm):
             raise ValueError(f"`learn` must return an instance of loa.Algorithm, got {learned!r}.")
         try:
-            _check_fit(learned, lesson.experiment)
+            _check_fit(learned, setup.experiment)
         except (TypeError, ValueError) as error:
             raise ValueError(f"what `learn` returns does not work on the problems: {error}") from error
         return learned
@@ -87,7 +87,7 @@ def returns_an_algorithm(learn: Learn) -> Learn:
 def _check_fit(algorithm: Algorithm, experiment: Experiment) -> None:
     task = experiment.task
     criterion, horizon, functionals = task.criterion, task.horizon, tuple(task.functionals)
-    check_fit(algorithm, task.problem_class, criterion=criterion, horizon=horizon, functionals=functionals)
+    check_compatible(algorithm, task.problem_class, criterion=criterion, horizon=horizon, functionals=functionals)
 
 
 def _simplest(problem_class: ProblemClass) -> Algorithm:

@@ -16,7 +16,7 @@ from ...problems import ImageRestoration
 from ...problems.criterion import gradient_norm_below
 from ...problems.gaps import loss_gap
 from ...trajectory.functionals import ContractionFactor, Functional, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Presentation, Preset, Prior, Recipe, Task
+from ..experiment import Experiment, LearningSetup, Presentation, Preset, Prior, Recipe, Task
 from ..recipes import trained, tuned
 from .restored_images import restored_images
 
@@ -79,29 +79,29 @@ def with_photographs(setting: Experiment, folder: Path) -> Experiment:
     return dataclasses.replace(setting, task=task, presentation=presentation)
 
 
-def learn(lesson: Lesson) -> LearnedSpectralQuasiNewton:
+def learn(setup: LearningSetup) -> LearnedSpectralQuasiNewton:
     """The curvature of the class in the cosine basis: a few numbers."""
     space = {"log_floor": (-2.0, 1.0), "log_slope": (1.0, 5.0), "log_power": (-0.3, 0.2), "log_step": (-0.2, 0.3)}
     return tuned(  # pyright: ignore[reportReturnType]
-        lesson, LearnedSpectralQuasiNewton, space, problems=16, candidates=16, rounds=3
+        setup, LearnedSpectralQuasiNewton, space, problems=16, candidates=16, rounds=3
     )
 
 
-def learn_as_paper(lesson: Lesson) -> Algorithm:
+def learn_as_paper(setup: LearningSetup) -> Algorithm:
     """The paper's architecture, objective and teacher."""
-    network = LearnedImages(key=jax.random.fold_in(lesson.key, 2))
-    return _trained(lesson, network, OneStepContraction(loss_gap), steps=3000, checks=10, learning_rate=5e-4)
+    network = LearnedImages(key=jax.random.fold_in(setup.key, 2))
+    return _trained(setup, network, OneStepContraction(loss_gap), steps=3000, checks=10, learning_rate=5e-4)
 
 
-def learn_compact(lesson: Lesson) -> Algorithm:
+def learn_compact(setup: LearningSetup) -> Algorithm:
     """Two weights from three features; over several steps, or they would not see what momentum is for."""
-    network = CompactImages(key=jax.random.fold_in(lesson.key, 2))
+    network = CompactImages(key=jax.random.fold_in(setup.key, 2))
     objective = OverSegments(OneStepContraction(loss_gap, logarithmic=True), length=10)
-    return _trained(lesson, network, objective, steps=1600, checks=20, learning_rate=3e-4)
+    return _trained(setup, network, objective, steps=1600, checks=20, learning_rate=3e-4)
 
 
 def _trained(
-    lesson: Lesson,
+    setup: LearningSetup,
     network: Algorithm,
     objective: Objective | Functional,
     *,
@@ -114,9 +114,9 @@ def _trained(
     Objectives are of loss gaps: the ratio of losses is hardly below 1 near a solution, where the loss is large.
     """
     return trained(
-        lesson,
+        setup,
         network,
-        lesson.experiment.baselines["NAG"],
+        setup.experiment.baselines["NAG"],
         objective=objective,
         problems=64,
         validation=16,

@@ -14,7 +14,7 @@ from ...problems import Lasso
 from ...problems.criterion import prox_residual_below
 from ...problems.gaps import loss_gap
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Presentation, Preset, Prior, Recipe, Task
+from ..experiment import Experiment, LearningSetup, Presentation, Preset, Prior, Recipe, Task
 from ..recipes import trained, tuned
 
 
@@ -52,16 +52,16 @@ def experiment() -> Experiment:
     return Experiment(task, recipe, presentation)
 
 
-def learn(lesson: Lesson) -> LearnedProximalNewton:
+def learn(setup: LearningSetup) -> LearnedProximalNewton:
     """All problems of the class have the same curvature: learned, it makes Newton's method possible.
 
     And as they have the same start, the first gradient tells about where the solution is.
     """
-    problem_class, fista = lesson.experiment.problem_class, FISTA(restart=True)
-    options: dict[str, Any] = dict(teacher=fista, key=lesson.key, checkpoints=lesson.evaluations)
-    matrix = average_curvature(problem_class, lesson.problems(8), times=[0], **options)
+    problem_class, fista = setup.experiment.problem_class, FISTA(restart=True)
+    options: dict[str, Any] = dict(teacher=fista, key=setup.key, checkpoints=setup.evaluations)
+    matrix = average_curvature(problem_class, setup.problems(8), times=[0], **options)
     factor = factor_of(matrix)
-    jump = first_step(problem_class, lesson.problems(1000), steps=600, **options)
+    jump = first_step(problem_class, setup.problems(1000), steps=600, **options)
     space = {
         "log_floor": (-9.0, -5.0),
         "log_damping": (-3.0, 3.0),
@@ -72,7 +72,7 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
         "relaxation": (1.0, 1.95),
     }
     return tuned(  # pyright: ignore[reportReturnType]
-        lesson,
+        setup,
         lambda **numbers: LearnedProximalNewton(factor, **numbers, first_step=jump, sweeps=2),
         space,
         problems=128,
@@ -80,14 +80,14 @@ def learn(lesson: Lesson) -> LearnedProximalNewton:
     )
 
 
-def learn_as_paper(lesson: Lesson) -> LearnedLasso:
+def learn_as_paper(setup: LearningSetup) -> LearnedLasso:
     """The paper's architecture, objective and teacher.
 
     The objective is the ratio of loss gaps: that of losses is hardly below 1 near a solution, where the loss is large.
     """
-    network = LearnedLasso(key=jax.random.fold_in(lesson.key, 2))
+    network = LearnedLasso(key=jax.random.fold_in(setup.key, 2))
     return trained(  # pyright: ignore[reportReturnType]
-        lesson,
+        setup,
         network,
         FISTA(restart=False),
         objective=OneStepContraction(loss_gap),

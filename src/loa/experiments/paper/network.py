@@ -10,7 +10,7 @@ from ...problems import NetworkTraining
 from ...problems.criterion import gradient_norm_below, loss_below
 from ...problems.gaps import loss
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Presentation, Preset, Recipe, Task
+from ..experiment import Experiment, LearningSetup, Presentation, Preset, Recipe, Task
 from ..recipes import curvature_near_solutions, trained, tuned, unrolled
 from .fitted_curves import fitted_curves
 
@@ -56,9 +56,9 @@ def experiment() -> Experiment:
     return Experiment(task, recipe, presentation)
 
 
-def learn(lesson: Lesson) -> LearnedQuasiNewton:
+def learn(setup: LearningSetup) -> LearnedQuasiNewton:
     """All problems start at the same point, and their curvature near the solutions is much the same."""
-    curvature = DenseCurvature.of(curvature_near_solutions(lesson))
+    curvature = DenseCurvature.of(curvature_near_solutions(setup))
     space = {
         "log_floor": (-3.5, 2.3),
         "log_damping": (0.0, 4.0),
@@ -67,7 +67,7 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
         "log_radius": (-1.2, 1.6),
     }
     return tuned(  # pyright: ignore[reportReturnType]
-        lesson,
+        setup,
         lambda **scalars: LearnedQuasiNewton(curvature, memory=30, **scalars),
         space,
         problems=300,
@@ -75,15 +75,15 @@ def learn(lesson: Lesson) -> LearnedQuasiNewton:
     )
 
 
-def learn_unrolled(lesson: Lesson) -> Algorithm:
+def learn_unrolled(setup: LearningSetup) -> Algorithm:
     """The paper's network after further training, on segments of ten steps, so that 80% are solved."""
-    network = learn_as_paper(lesson)
-    return unrolled(lesson, network, loss, steps=8000, learning_rate=3e-4, batch=64, at_least=0.8)
+    network = learn_as_paper(setup)
+    return unrolled(setup, network, loss, steps=8000, learning_rate=3e-4, batch=64, at_least=0.8)
 
 
-def learn_as_paper(lesson: Lesson) -> LearnedNetworkTraining:
+def learn_as_paper(setup: LearningSetup) -> LearnedNetworkTraining:
     """The paper's architecture, objective and teacher."""
-    network = LearnedNetworkTraining(key=jax.random.fold_in(lesson.key, 2))
+    network = LearnedNetworkTraining(key=jax.random.fold_in(setup.key, 2))
     return trained(  # pyright: ignore[reportReturnType]
-        lesson, network, Adam(0.05), steps=60_000, learning_rate=5e-4, batch=64, imitation_steps=200
+        setup, network, Adam(0.05), steps=60_000, learning_rate=5e-4, batch=64, imitation_steps=200
     )

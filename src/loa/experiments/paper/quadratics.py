@@ -13,7 +13,7 @@ from ...problems import Quadratics
 from ...problems.criterion import gradient_norm_below, loss_below
 from ...problems.gaps import loss
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Presentation, Preset, Recipe, Task
+from ..experiment import Experiment, LearningSetup, Presentation, Preset, Recipe, Task
 from ..recipes import trained, tuned, unrolled
 
 
@@ -56,27 +56,27 @@ def experiment() -> Experiment:
     return Experiment(task, recipe, presentation)
 
 
-def learn(lesson: Lesson) -> LearnedQuasiNewton:
+def learn(setup: LearningSetup) -> LearnedQuasiNewton:
     """The Hessians of the class are diagonal: their mean, and how far to trust it."""
-    experiment, heavy_ball = lesson.experiment, lesson.experiment.baselines["heavy ball"]
+    experiment, heavy_ball = setup.experiment, setup.experiment.baselines["heavy ball"]
     matrix = average_curvature(
-        experiment.problem_class, lesson.problems(200), teacher=heavy_ball, times=[0], key=lesson.key,
-        checkpoints=lesson.evaluations,
+        experiment.problem_class, setup.problems(200), teacher=heavy_ball, times=[0], key=setup.key,
+        checkpoints=setup.evaluations,
     )  # fmt: skip
     curvature = DiagonalCurvature(jnp.asarray(np.diag(matrix)))
     space = {"log_floor": (-9.0, -2.0), "log_damping": (-15.0, -3.0), "power": (0.0, 1.0), "log_step": (-0.4, 0.4)}
     return tuned(  # pyright: ignore[reportReturnType]
-        lesson, lambda **scalars: LearnedQuasiNewton(curvature, **scalars), space, problems=200, candidates=64
+        setup, lambda **scalars: LearnedQuasiNewton(curvature, **scalars), space, problems=200, candidates=64
     )
 
 
-def learn_unrolled(lesson: Lesson) -> Algorithm:
+def learn_unrolled(setup: LearningSetup) -> Algorithm:
     """The paper's network after further training, on segments of ten steps."""
-    return unrolled(lesson, learn_as_paper(lesson), loss, steps=18_000, learning_rate=3e-5, at_least=1.0)
+    return unrolled(setup, learn_as_paper(setup), loss, steps=18_000, learning_rate=3e-5, at_least=1.0)
 
 
-def learn_as_paper(lesson: Lesson) -> LearnedQuadratics:
+def learn_as_paper(setup: LearningSetup) -> LearnedQuadratics:
     """The paper's architecture, objective and teacher."""
-    network = LearnedQuadratics(key=jax.random.fold_in(lesson.key, 2))
-    heavy_ball = lesson.experiment.baselines["heavy ball"]
-    return trained(lesson, network, heavy_ball, steps=150_000, learning_rate=3e-4)  # pyright: ignore
+    network = LearnedQuadratics(key=jax.random.fold_in(setup.key, 2))
+    heavy_ball = setup.experiment.baselines["heavy ball"]
+    return trained(setup, network, heavy_ball, steps=150_000, learning_rate=3e-4)  # pyright: ignore

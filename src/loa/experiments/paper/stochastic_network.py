@@ -9,7 +9,7 @@ from ...architectures import LearnedStochasticNewton, LearnedStochasticTraining,
 from ...problems import StochasticNetworkTraining
 from ...problems.criterion import loss_below
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Presentation, Preset, Prior, Recipe, Task
+from ..experiment import Experiment, LearningSetup, Presentation, Preset, Prior, Recipe, Task
 from ..recipes import curvature_near_solutions, trained, tuned
 from .fitted_curves import fitted_curves
 
@@ -57,9 +57,9 @@ def experiment() -> Experiment:
     return Experiment(task, recipe, presentation)
 
 
-def learn(lesson: Lesson) -> LearnedStochasticNewton:
+def learn(setup: LearningSetup) -> LearnedStochasticNewton:
     """The curvature of the class as with full batches; steps, decay and averages such that noise does little harm."""
-    curvature = LowRankCurvature.of(curvature_near_solutions(lesson), rank=96)
+    curvature = LowRankCurvature.of(curvature_near_solutions(setup), rank=96)
     space = {
         "log_step": (-1.4, -0.2),
         "log_decay_time": (4.0, 7.0),
@@ -73,7 +73,7 @@ def learn(lesson: Lesson) -> LearnedStochasticNewton:
         "damping_power": (0.0, 2.0),
     }
     return tuned(  # pyright: ignore[reportReturnType]
-        lesson,
+        setup,
         lambda **scalars: LearnedStochasticNewton(curvature, loss_memory=2.6, **scalars),
         space,
         problems=500,
@@ -82,10 +82,10 @@ def learn(lesson: Lesson) -> LearnedStochasticNewton:
     )
 
 
-def learn_as_paper(lesson: Lesson) -> LearnedStochasticTraining:
+def learn_as_paper(setup: LearningSetup) -> LearnedStochasticTraining:
     """The paper's architecture, objective and teacher."""
-    network = LearnedStochasticTraining(key=jax.random.fold_in(lesson.key, 2))
+    network = LearnedStochasticTraining(key=jax.random.fold_in(setup.key, 2))
     teacher = Adam(0.02, stochastic=True)
     return trained(  # pyright: ignore[reportReturnType]
-        lesson, network, teacher, validation=100, steps=20_000, learning_rate=1e-4, imitation_steps=100
+        setup, network, teacher, validation=100, steps=20_000, learning_rate=1e-4, imitation_steps=100
     )

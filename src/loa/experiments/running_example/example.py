@@ -8,7 +8,7 @@ from ...problems.criterion import distance_below
 from ...problems.examples.running_example import RunningExample
 from ...problems.gaps import distance
 from ...trajectory.functionals import ContractionFactor, OracleCalls, StoppingTime
-from ..experiment import Experiment, Lesson, Presentation, Prior, Recipe, Task
+from ..experiment import Experiment, LearningSetup, Presentation, Prior, Recipe, Task
 from ..recipes import tuned
 from . import theory
 from .claims import TOLERANCE
@@ -44,10 +44,10 @@ def experiment() -> Experiment:
     return Experiment(task, recipe, presentation)
 
 
-def learn(lesson: Lesson) -> Algorithm:
+def learn(setup: LearningSetup) -> Algorithm:
     """The step with the smallest mean stopping time on a sample of problems."""
-    problem_class = lesson.experiment.problem_class
+    problem_class = setup.experiment.problem_class
     assert isinstance(problem_class, RunningExample)
     worst_case = theory.worst_case_step(problem_class.smallest, problem_class.largest)
     space = {"step_size": (0.2 * worst_case, 1.1 * worst_case)}
-    return tuned(lesson, GradientDescent, space, problems=1000, candidates=1000)
+    return tuned(setup, GradientDescent, space, problems=1000, candidates=1000)

@@ -144,24 +144,24 @@ def _all_stages(order: SolverOrder, place: RunDirectory) -> Results:
 
     # Certify, on held-out instances.
     draw = pool.draw(Role.held_out, seed)
-    place.book.draw(Role.held_out.text, len(draw), draw)
+    place.record.draw(Role.held_out.text, len(draw), draw)
     held_out = _measured(order, "certify", {TUNED: deployed}, Role.held_out, timeout, place)[TUNED]
     values = {"seconds": held_out["seconds"], "solved": held_out["outcome"] == "solved"}
     certified = plan.certify(values, draw)
-    about = {**place.book.about, "algorithm": experiment.solver.at(**deployed).words, "time limit": f"{timeout:g} s"}
+    about = {**place.record.about, "algorithm": experiment.solver.at(**deployed).words, "time limit": f"{timeout:g} s"}
     certificates: dict[str, Certificate] = {
         name: each.naming(about) for name, each in zip(plan.goals, certified, strict=True)
     }
-    place.book.bounds(certificates)
+    place.record.bounds(certificates)
 
     # Test: what is deployed and all that it is compared with, side by side on instances that nothing else has seen.
-    place.book.draw(Role.test.text, pool.sizes[Role.test.text])
+    place.record.draw(Role.test.text, pool.sizes[Role.test.text])
     others = {name: each for name, each in settings.items() if name != TUNED}
     compared = {TUNED: deployed, **others}
     tested = _measured(order, "test", compared, Role.test, timeout, place)
 
     # Write: the summary comes last, so that a directory with a summary is complete.
-    measured = Measured(timeout, deployed, choice, plan, certificates, tested, place.seconds, place.book.looks())
+    measured = Measured(timeout, deployed, choice, plan, certificates, tested, place.seconds, place.record.looks())
     results = summarize_solver(order, measured, out_of_reach(plan))
     write_json(place.path / SETTING, {**experiment.solver.parameters, **deployed})
     draw_all(results, place.path)

@@ -19,7 +19,7 @@ from ...results.run_results import Results
 from ...results.summary import RESERVED, RunSummary
 from ...trajectory.units import unit_of
 from ..certification import CONFIDENCE
-from ..looks import Looks
+from ..record import Looks
 from ..summary import on_test, provenance, seconds_by_stage
 
 if TYPE_CHECKING:

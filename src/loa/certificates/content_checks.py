@@ -19,7 +19,7 @@ NEEDED = {"tail": "threshold", "quantile": "level", "cvar": "level", "distributi
 """The field without which a measure has no meaning."""
 
 
-def check_possible(certificate: Certificate) -> None:
+def check_content(certificate: Certificate) -> None:
     """Refuse a certificate that cannot be one, with a sentence that names the field."""
     for name in ("functional", "measure", "kind", "target", "lam_origin", "data", "unit"):
         _require(isinstance(getattr(certificate, name), str), name, "a text", certificate)

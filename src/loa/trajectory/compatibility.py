@@ -17,7 +17,7 @@ from ..machine.memory_of_programs import largest_array, num_bytes
 from ..messages.errors_of_jax import in_short
 from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
-from ..problems.per_problem import Ear, Listening
+from ..problems.per_problem import Asked, NotingSmoothness
 from ..problems.problem_class import ProblemClass, sampled
 from ..problems.sets.constraint import check_constraint
 from ..problems.vector_points import Form, dtype_of
@@ -42,7 +42,7 @@ def check_job(job: Job) -> Needs:
     return _check_forms(structure, tuple(map(_form, leaves)))
 
 
-def check_fit(
+def check_compatible(
     algorithm: Algorithm,
     problem_class: ProblemClass,
     *,
@@ -84,16 +84,16 @@ def _check_forms(structure: Any, leaves: tuple[Any, ...]) -> Needs:
     eqx.filter_eval_shape(_check_algorithm, job)
     eqx.filter_eval_shape(_check_functionals, job)
     slot = eqx.filter_eval_shape(lambda job: job.begin(jnp.zeros((), jnp.int32)), job)
-    ear = Ear()
+    asked = Asked()
 
-    def listening(job: Job) -> Job:
-        return dataclasses.replace(job, problem_class=Listening(job.problem_class, ear))
+    def noting(job: Job) -> Job:
+        return dataclasses.replace(job, problem_class=NotingSmoothness(job.problem_class, asked))
 
-    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: listening(job).advance(slot))(job, slot)[0].jaxpr
+    jaxpr = eqx.filter_make_jaxpr(lambda job, slot: noting(job).advance(slot))(job, slot)[0].jaxpr
     own = jax.tree.leaves(slot)
     in_use = [leaf for leaf in jax.tree.leaves(slot, is_leaf=_is_aside) if not _is_aside(leaf)]
     slot_bytes = sum(map(num_bytes, in_use)) + largest_array(jaxpr, jaxpr.invars[-len(own) :])
-    return Needs(slot_bytes, ear.heard)
+    return Needs(slot_bytes, asked.smoothness)
 
 
 def _is_aside(part: Any) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..messages.arguments import array_of_numbers, check_type
 from ..messages.warning import warn
-from ..trajectory.about import LOGGED, copies_among
 from ..trajectory.evaluation import Performance
+from ..trajectory.subject import LOGGED, copies_among
 from .bounds.inputs import failure_probability, warn_of_truncation
 from .bounds.rounding import number_exact
 from .certificate import Certificate

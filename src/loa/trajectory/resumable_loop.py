@@ -18,7 +18,7 @@ SECONDS_PER_PIECE = 1.0
 """How long a compiled loop runs, about, before control returns to Python."""
 
 
-def in_pieces(
+def resumable_loop(
     body: Any, fixed: Any, carry: Any, length: int, *, what: str, checkpoints: Evaluations | None = None
 ) -> Any:
     """Compute `carry = body(fixed, index, carry)` for all indices from 0 to `length` - 1.

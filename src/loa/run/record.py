@@ -23,7 +23,7 @@ class Looks(NamedTuple):
 UNKNOWN = Looks(0)
 
 
-class Book:
+class RunRecord:
     """Writes what a run does into the ledger of its directory; what was noted before an interruption stays noted once.
 
     Arguments:
