@@ -8,7 +8,7 @@ from classes import Bowls
 import loa
 from loa.storage import resuming
 from loa.storage.resuming import EvaluationCheckpoint
-from loa.trajectory import pieces
+from loa.trajectory import resumable_loop
 from loa.trajectory.kernels import evolution, iterates_after
 
 KEY, BOWLS = jax.random.key(0), Bowls()
@@ -44,7 +44,7 @@ def test_what_was_killed_resumes_to_the_same_bits(compute, monkeypatch, tmp_path
     whole = compute()
     monkeypatch.setattr(resuming, "EVERY", 0.0)
     monkeypatch.setattr(resuming, "SHARE", np.inf)
-    monkeypatch.setattr(pieces, "SECONDS_PER_PIECE", 0.0)  # one index at a time
+    monkeypatch.setattr(resumable_loop, "SECONDS_PER_PIECE", 0.0)  # one index at a time
     done, save = [], EvaluationCheckpoint.save
 
     def save_and_die(self, progress, width, seconds, finished):

@@ -1,10 +1,10 @@
 """Your own problem as an experiment, with sensible defaults for what a problem class leaves out.
 
 A file that `loa run` takes defines a `ProblemClass` and, where the defaults do not suit, any of these names:
-`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of the learning setup),
-`functionals` (what to measure besides stopping time, contraction factor and oracle calls), `guarded` (False to deploy
-what was learned without a safeguard), `instances` (logged problems to use instead of drawing them: a folder or file,
-relative to this one) and their `order`.
+`criterion`, `horizon`, `baselines` (algorithms by name), `sizes` (problems by role), `learn` (a function of the
+learning setup), `functionals` (what to measure besides stopping time, contraction factor and oracle calls), `guarded`
+(False to deploy what was learned without a safeguard), `instances` (logged problems to use instead of drawing them: a
+folder or file, relative to this one) and their `order`.
 A file may instead define `experiment`, a complete `Experiment`, which decides everything.
 """
 
