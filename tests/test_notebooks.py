@@ -34,7 +34,7 @@ def test_a_cell_shows_what_it_prints_and_its_last_value():
     assert (title["cell_type"], title["source"]) == ("markdown", ["# Title"])
     assert printed["outputs"][0]["text"] == ["2\n"]
     assert value["outputs"][0]["data"] == {"text/plain": ["4"]}
-    assert "```text\n4\n```" in notebooks.page(notebook, "name")
+    assert "```{.text .printed}\n4\n```" in notebooks.page(notebook, "name")
 
 
 def test_a_cell_that_fails_is_an_error():
