@@ -11,6 +11,7 @@ import loa
 from loa.learning.cost import Cost
 from loa.learning.race import Family, Race, Standing, unreliable
 from loa.results.choice import Choice, Entrant
+from loa.run.certification import caps_of
 
 KEY = jax.random.key(8)
 
@@ -74,6 +75,14 @@ def test_calls_count_differently_from_steps():
     by_steps = race("steps").judged({"Newton": loa.Newton(), "steps": loa.GradientDescent(0.17)})
     assert by_calls["Newton"].cost == pytest.approx(4 * by_steps["Newton"].cost)
     assert by_calls["steps"].cost == pytest.approx(by_steps["steps"].cost)
+    assert by_calls["Newton"].calls_per_step == pytest.approx(4)
+
+
+def test_oracle_calls_are_certified_up_to_what_the_chosen_algorithm_needs():
+    """A Newton step in 30 dimensions asks 32 times, so a cap at 4 calls for each step would be below the mean."""
+    lasso = loa.experiments.get("lasso")
+    for rate, most in ((0.0, 4), (31.2, 32)):
+        assert caps_of(lasso.charging(rate))["oracle_calls"] == most * lasso.horizon
 
 
 def test_who_gives_up_is_not_cheap():

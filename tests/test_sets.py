@@ -251,6 +251,41 @@ def test_a_constraint_may_depend_on_the_problem_or_be_a_field():
     assert not Own().defines("prox")
 
 
+@pytest.mark.parametrize("term", [sets.NonNegative(), sets.Box(-1.0, 0.5), sets.L1Norm(0.3)], ids=repr)
+def test_what_holds_for_each_coordinate_holds_for_all_arrays_of_a_pytree(term):
+    class InParts(Fitting):
+        constraint: sets.Term = sets.NonNegative()
+
+        def smooth(self, x, problem):
+            return 0.5 * (jnp.sum((x["a"] - problem) ** 2) + jnp.sum((x["b"] + problem) ** 2))
+
+        def start(self, problem, key):
+            return {"a": jnp.zeros(2), "b": jnp.zeros((1, 2))}
+
+    problem, other = jnp.array([2.0, -3.0]), InParts(term)
+    point = {"a": problem, "b": -problem[None]}
+    vector, sizes = jnp.concatenate([problem, -problem]), {"a": jnp.array([0.5, 1.0]), "b": jnp.array([[1.0, 2.0]])}
+    for step_size, flat in ((0.5, 0.5), (sizes, jnp.array([0.5, 1.0, 1.0, 2.0]))):
+        moved = other.prox(point, step_size, problem)
+        assert jnp.concatenate([moved["a"], moved["b"][0]]).tolist() == term.prox(vector, flat).tolist()
+    assert other.loss(point, problem) == term.value(vector)
+    assert term.at(point).violation(point) == term.violation(vector)
+    performance = loa.evaluate(
+        loa.FISTA(), other, problem[None], criterion=loa.prox_residual_below(1e-9), horizon=50, key=jax.random.key(0)
+    )
+    assert (performance.outcome == "solved").all()
+
+
+def test_a_set_that_mixes_coordinates_asks_for_a_product_where_points_are_pytrees():
+    class Mixed(Fitting):
+        constraint: sets.Term = sets.Simplex()
+
+    with pytest.raises(
+        ValueError, match="Simplex is about points that are arrays, got a dict: say what holds for each"
+    ):
+        Mixed().loss({"a": jnp.ones(2)}, {"a": jnp.ones(2)})
+
+
 BAD = {
     "an empty box": (lambda: sets.Box([0.0, 2.0], 1.0), "a Box needs lower ≤ upper, but 2 > 1 at index [1]."),
     "bounds that do not fit each other": (lambda: sets.Box([0.0, 2.0], np.ones(3)), "must have shapes that fit"),

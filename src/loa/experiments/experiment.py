@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +54,8 @@ class Task:
         functionals: what is measured of every trajectory. Those whose values are bounded are certified as well.
         baselines: algorithms to compare with, by name.
         gap: what evolves over time in the figure.
-        calls_per_step: oracle calls are certified up to this number times the horizon.
+        calls_per_step: oracle calls are certified up to this number times the horizon, or a larger one for what needs
+            more on the validation problems (`Experiment.charging`).
     """
 
     name: str
@@ -190,6 +192,11 @@ class Experiment:
         shown = self.presentation.shown if chosen.shown is None else chosen.shown
         presentation = dataclasses.replace(self.presentation, shown=shown)
         return dataclasses.replace(self, recipe=self.recipe.at(chosen), presentation=presentation)
+
+    def charging(self, calls_per_step: float) -> Experiment:
+        """The experiment where oracle calls are certified up to this number for each step, if that is more."""
+        most = max(self.task.calls_per_step, math.ceil(calls_per_step))
+        return dataclasses.replace(self, task=dataclasses.replace(self.task, calls_per_step=most))
 
     def cost(self, words: str) -> Cost:
         """The cost that words such as "steps" stand for, refused if it is of no functional that is measured."""

@@ -104,10 +104,11 @@ class Standing:
 
 
 class Verdict(NamedTuple):
-    """What an algorithm costs on the validation problems, and which of them it solves."""
+    """What an algorithm costs on the validation problems, which of them it solves, and its most calls per step."""
 
     cost: float
     solved: np.ndarray
+    calls_per_step: float = 0.0
 
 
 def solves_fewer(solved: np.ndarray, reference: np.ndarray) -> bool:
@@ -240,7 +241,7 @@ class Race:
             costs = {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
         solved = {name: each.outcome[:, 0] == "solved" for name, each in first.items()}
         return {
-            name: Verdict(self.cost.per_solved(cost, float(solved[name].mean())), solved[name])
+            name: Verdict(self.cost.per_solved(cost, float(solved[name].mean())), solved[name], _rate(first[name]))
             for name, cost in costs.items()
         }
 
@@ -259,6 +260,12 @@ class Race:
     def _cut(self, standing: Standing) -> int:
         """A horizon that settings of this family which are better than its best so far do not reach."""
         return int(min(self.horizon, max(SHORTEST, SLACK * standing.longest)))
+
+
+def _rate(performance: Performance) -> float:
+    """The largest number of oracle calls per step on any problem; 0 if calls are not measured."""
+    calls = performance.values.get("oracle_calls", np.zeros(1))
+    return float(np.max(calls / np.maximum(performance["stopping_time"], 1)))
 
 
 def _parted(standings: Sequence[Standing]) -> tuple[list[Standing], list[Standing]]:

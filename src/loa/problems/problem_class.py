@@ -148,7 +148,7 @@ class ProblemClass(eqx.Module):
     def prox(self, x: Any, step_size: Any, problem: Any) -> Any:
         """The proximal mapping prox_{αg}(x) of the non-smooth part g, or of `constraint`, with step size α."""
         if self.has("constraint"):
-            return self.term(problem).prox(x, step_size)
+            return self.term(problem).at(x).prox(x, step_size)
         raise self._missing("prox", "prox(self, x, step_size, problem)")
 
     def constraint(self, problem: Any) -> Any:
@@ -167,7 +167,7 @@ class ProblemClass(eqx.Module):
     def _smooth_and_constraint(self, x: Any, problem: Any) -> Scalar:
         """The loss of a class that defines only its smooth part."""
         smooth = self.smooth(x, problem)
-        return smooth + self.term(problem).value(x) if self.has("constraint") else smooth
+        return smooth + self.term(problem).at(x).value(x) if self.has("constraint") else smooth
 
     def stochastic_loss(self, x: Any, problem: Any, key: Key[Array, ""]) -> Scalar:
         """An unbiased estimate of the loss, for example on a mini-batch drawn with `key`."""

@@ -47,7 +47,8 @@ def chosen(
     winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
     shares = {name: float(each.mean()) for name, each in solved.items()}
     entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
-    return Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares)
+    count, rate = experiment.sizes[Role.validation.text], verdicts[winner].calls_per_step
+    return Choice(str(cost), winner, costs, count, entrants, shares, rate)
 
 
 def judged(
@@ -68,8 +69,8 @@ def judged(
             experiment.functionals, key, checkpoints=place.evaluations,
         )  # fmt: skip
         found = race.judged(algorithms).values()
-        return {"costs": np.array([each.cost for each in found]), "solved": np.array([each.solved for each in found])}
+        return {name: np.array([getattr(each, name) for each in found]) for name in Verdict._fields}
 
     arrays = place.arrays(stage, judge)
-    pairs = zip(arrays["costs"], arrays["solved"], strict=True)
-    return {name: Verdict(float(cost), solved) for name, (cost, solved) in zip(algorithms, pairs, strict=True)}
+    found = zip(algorithms, *(arrays[name] for name in Verdict._fields), strict=True)
+    return {name: Verdict(float(cost), solved, float(rate)) for name, cost, solved, rate in found}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +132,8 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     rivals = classical if order.how == "loa" else {}
     choice = chosen(experiment, {LEARNED: learned, **rivals}, order.cost, order.seed, facts, place)
     best = {LEARNED: learned, **classical}[choice.chosen]
+    order = replace(order, experiment=experiment.charging(choice.calls_per_step))
+    experiment = order.experiment
 
     # Guard what was learned by the best classical algorithm, as strictly as it allows on the validation problems.
     wanted = order.how == "loa"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -24,6 +24,8 @@ class L1Norm(Term):
     >>> L1Norm(0.5).prox(jnp.array([2.0, -0.2]), 1.0).tolist()
     [1.5, 0.0]
     """
+
+    separable: ClassVar[bool] = True
 
     weight: Any = eqx.field(converter=positive("weight", zero=True), default=1.0)
 

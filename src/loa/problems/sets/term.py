@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import reduce
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -23,6 +24,9 @@ class Term(eqx.Module):
     are active.
     """
 
+    separable: ClassVar[bool] = False
+    """Whether each coordinate is treated independently of the others, so that each may have a step size."""
+
     @abstractmethod
     def value(self, x: Any) -> Scalar:
         """The value g(x), infinite at points that are not admissible."""
@@ -38,15 +42,33 @@ class Term(eqx.Module):
         """How far a point is outside; 0 everywhere for a penalty."""
         return jnp.zeros((), jnp.result_type(*jax.tree.leaves(x)))
 
+    def at(self, x: Any) -> Term:
+        """What this term says about points of the form of x: a separable one says it of every array of a pytree."""
+        return EveryPart(self) if self.separable and not jax.tree_util.all_leaves([x]) else self
+
+
+class EveryPart(Term):
+    """The same separable term for every array of a point that is a dictionary, a tuple or another pytree."""
+
+    term: Term
+
+    def value(self, x: Any) -> Scalar:
+        return reduce(jnp.add, map(self.term.value, jax.tree.leaves(x)))
+
+    def violation(self, x: Any) -> Scalar:
+        return reduce(jnp.maximum, map(self.term.violation, jax.tree.leaves(x)))
+
+    def prox(self, x: Any, step_size: Any) -> Any:
+        single = jax.tree_util.all_leaves([step_size])
+        sizes = jax.tree.map(lambda _: step_size, x) if single else step_size
+        return jax.tree.map(self.term.prox, x, sizes)
+
 
 class Set(Term):
     """A closed convex set C of arrays; as a part of a loss, it is 0 in C and infinite outside.
 
     A point is inside if its violation is at most a rounding error, \\(\\epsilon^{3/4} \\max(1, \\|x\\|_\\infty)\\).
     """
-
-    separable: ClassVar[bool] = False
-    """Whether each coordinate is projected independently of the others, so that each may have a step size."""
 
     @abstractmethod
     def project(self, x: Float[Array, ...]) -> Float[Array, ...]:
@@ -57,6 +79,7 @@ class Set(Term):
         """How far a point is outside: the largest amount by which a condition of the set fails, 0 inside."""
 
     def value(self, x: Float[Array, ...]) -> Scalar:
+        array_point(self, x)
         scale = jnp.maximum(1.0, jnp.max(jnp.abs(x), initial=0.0))
         inside = self.violation(x) <= jnp.finfo(x.dtype).eps ** 0.75 * scale
         return jnp.where(inside, 0.0, jnp.inf).astype(x.dtype)
