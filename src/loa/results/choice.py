@@ -40,7 +40,6 @@ class Choice:
         problems: how many validation problems there were.
         entrants: the families that raced when the algorithm was learned, best first.
         solved: the share of the validation problems that each of them solves.
-        calls_per_step: the most oracle calls per step that the winner needs on one of them.
     """
 
     minimize: str = "steps"
@@ -49,7 +48,6 @@ class Choice:
     problems: int = 0
     entrants: tuple[Entrant, ...] = ()
     solved: Mapping[str, float] = field(default_factory=dict)
-    calls_per_step: float = 0.0
 
     @property
     def own(self) -> str:

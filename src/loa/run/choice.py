@@ -26,7 +26,7 @@ def chosen(
     seed: int,
     facts: Mapping[str, Any],
     place: RunDirectory,
-) -> Choice:
+) -> tuple[Choice, float]:
     """Judge algorithms by a cost on the validation problems; the best one is chosen.
 
     Where the cost is a mean, one that solves significantly fewer problems than a classical method is not chosen.
@@ -39,6 +39,9 @@ def chosen(
         seed: of the run.
         facts: what was noted while learning; the standings of a race, if there was one.
         place: where the costs are kept.
+
+    Returns:
+        The choice, and the most oracle calls per step that the chosen algorithm needs on one of these problems.
     """
     verdicts = judged(experiment, algorithms, cost, seed, place, "choice")
     costs = {name: each.cost for name, each in verdicts.items()}
@@ -47,8 +50,8 @@ def chosen(
     winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
     shares = {name: float(each.mean()) for name, each in solved.items()}
     entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
-    count, rate = experiment.sizes[Role.validation.text], verdicts[winner].calls_per_step
-    return Choice(str(cost), winner, costs, count, entrants, shares, rate)
+    choice = Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares)
+    return choice, verdicts[winner].calls_per_step
 
 
 def judged(

@@ -130,10 +130,10 @@ def _all_stages(order: Order, place: RunDirectory) -> Results:
     # Choose, on validation problems: what was learned, or a classical algorithm if that one is better. Who asks for a
     # recipe by its name, such as the paper's, gets what it learns.
     rivals = classical if order.how == "loa" else {}
-    choice = chosen(experiment, {LEARNED: learned, **rivals}, order.cost, order.seed, facts, place)
+    choice, calls_per_step = chosen(experiment, {LEARNED: learned, **rivals}, order.cost, order.seed, facts, place)
     best = {LEARNED: learned, **classical}[choice.chosen]
-    order = replace(order, experiment=experiment.charging(choice.calls_per_step))
-    experiment = order.experiment
+    experiment = experiment.charging(calls_per_step)
+    order = replace(order, experiment=experiment)
 
     # Guard what was learned by the best classical algorithm, as strictly as it allows on the validation problems.
     wanted = order.how == "loa"
