@@ -91,9 +91,9 @@ def warn_of_unknown_optimum(job: Job) -> None:
     """Warn of functionals that measure the gap to an optimal loss that the class does not state."""
     asking = [functional.name for functional in job.functionals if uses_loss_gap(functional)]
     if asking and not job.problem_class.has("optimal_loss"):
-        name = type(job.problem_class).__name__
+        name, verb = type(job.problem_class).__name__, "measures" if len(asking) == 1 else "measure"
         warn(
-            f"{', '.join(asking)} measures the loss above its minimum, which {name} does not state, so 0 is taken: "
+            f"{', '.join(asking)} {verb} the loss above its minimum, which {name} does not state, so 0 is taken: "
             f"define `def optimal_loss(self, problem)` in {name} (`return 0.0` if it is 0), or pass another gap.",
         )
 
