@@ -130,6 +130,8 @@ def test_an_evaluation_refuses_what_it_did_not_see(performance, call, sentence):
         call(performance)
     with pytest.raises(KeyError, match="no functional named 'gap_3' was evaluated"):
         loa.certify(performance, "gap_3", cap=1.0)
+    with pytest.raises(KeyError, match="no functional named 'stoping_time' was evaluated"):
+        loa.certify(performance, "stoping_time")
 
 
 def test_unsolved_runs_without_truncation_are_infinite(setting):
