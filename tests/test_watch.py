@@ -172,8 +172,10 @@ def test_bad_input_gets_one_sentence(tmp_path):
     with pytest.raises(ValueError, match="calibration values of steps"):
         loa.Watch({"steps": []})
     watch = loa.Watch({"steps": [1, 2, 3]})
-    with pytest.raises(ValueError, match="one number for steps, such as steps=12, got nothing"):
+    with pytest.raises(ValueError, match="one number for steps, such as steps=12, got only loss"):
         watch.see(loss=3.0)
+    with pytest.raises(ValueError, match="one number for steps, such as steps=12, got nothing"):
+        watch.see()
     with pytest.raises(ValueError, match="one number for steps"):
         watch.see(steps=np.zeros(2))
     assert watch.time == 0

@@ -133,7 +133,7 @@ class Watch:
         Returns:
             An alarm if this observation raised one (for each quantity there is at most one), None otherwise.
         """
-        numbers = {name: _number(name, observation.get(name)) for name in self._wanted}
+        numbers = {name: _number(name, observation) for name in self._wanted}
         for claim in self._claims:
             claim.check(numbers[claim.certificate.functional])
         self.time += 1
@@ -244,12 +244,14 @@ def _calibrated(name: str, values: Any) -> np.ndarray:
     return np.where(np.isnan(numbers), np.inf, numbers)
 
 
-def _number(name: str, value: Any) -> float:
-    """One number, of Python, NumPy or JAX."""
+def _number(name: str, observation: Mapping[str, Any]) -> float:
+    """One number of an observation, of Python, NumPy or JAX."""
+    value = observation.get(name)
     if type(value) in (float, int, bool):
         return float(value)
     try:
         return float(np.asarray([] if value is None else value, float).reshape(()))
     except (TypeError, ValueError):
-        found = "nothing" if value is None else shown(value)
+        others = [each for each in observation if each != name]
+        found = shown(value) if value is not None else f"only {', '.join(others)}" if others else "nothing"
         raise ValueError(f"each observation must have one number for {name}, such as {name}=12, got {found}.") from None
