@@ -152,6 +152,9 @@ def test_what_scipy_asks_for_in_vain_is_told():
         minimize(rosen, START, jac=lambda x: x[:2], method=method)
     with pytest.raises(MissingOracle, match="has no smoothness constant: use an algorithm that does not need"):
         minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.NesterovAcceleratedGradient()))
+    for second_order in (loa.Newton(), loa.BFGS()):
+        with pytest.raises(MissingOracle, match="has no Hessian: use an algorithm that does not need"):
+            minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(second_order))
     with pytest.raises(MissingOracle, match="this algorithm needs regularization, which"):
         minimize(rosen, START, jac=rosen_der, method=loa.scipy_method(loa.load("images")))
     with pytest.raises(TypeError, match="inside a loop or branch of JAX"):

@@ -37,10 +37,14 @@ class Outside(ProblemClass):
         return self.gradient_function(x)
 
     def _missing(self, what: str, method: str) -> MissingOracle:
-        return MissingOracle(
-            f"a function from outside of loa has no {what}: use an algorithm that does not need it, such as one with "
-            "a fixed step size."
-        )
+        return _unknown(what)
+
+
+def _unknown(what: str) -> MissingOracle:
+    return MissingOracle(
+        f"a function from outside of loa has no {what}: use an algorithm that does not need it, such as one with a "
+        "fixed step size."
+    )
 
 
 def check_deployed(algorithm: Any, key: Any) -> None:
@@ -87,8 +91,14 @@ class OutsideOracle(Oracle):
 class EagerOracle(OutsideOracle):
     """The oracle of an algorithm that runs step by step in Python, so that every point is a concrete array.
 
-    Its loops and branches are those of Python.
+    Its loops and branches are those of Python, and there are no second derivatives.
     """
+
+    def hessian_product(self, x: Any, direction: Any) -> Any:
+        raise _unknown("Hessian")
+
+    def hessian(self, x: Any) -> Any:
+        raise _unknown("Hessian")
 
     def while_loop(self, condition: Callable[[Carry], Any], body: Callable[[Carry], Carry], carry: Carry) -> Carry:
         while condition(carry):
