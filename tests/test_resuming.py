@@ -94,6 +94,12 @@ def test_an_evaluation_resumes_to_the_same_bits(algorithm, often, monkeypatch, t
     np.testing.assert_array_equal(resumed.outcome, whole.outcome)
 
 
+def test_checkpoints_in_a_file_are_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="checkpoints must be a directory, but"):
+        loa.evaluate(CANDIDATES, BOWLS, PROBLEMS, checkpoints=tmp_path / "file", **OPTIONS)
+
+
 ON_TWO_DEVICES = """
 import os, signal, sys
 from pathlib import Path

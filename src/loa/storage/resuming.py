@@ -87,7 +87,9 @@ def as_evaluations(checkpoints: Evaluations | Path | str | None) -> Evaluations 
     """The argument `checkpoints` of `loa.evaluate` and of what calls it."""
     if checkpoints is None or isinstance(checkpoints, Evaluations):
         return checkpoints
-    return Evaluations(as_path("checkpoints", checkpoints))
+    if (directory := as_path("checkpoints", checkpoints)).is_file():
+        raise ValueError(f"checkpoints must be a directory, but {directory} is a file.")
+    return Evaluations(directory)
 
 
 def forget_evaluations(directory: Path) -> None:
