@@ -191,6 +191,8 @@ def test_an_optimum_that_is_not_stated_is_warned_of():
     problem_class = loa.FromFunctions(lambda key: jax.random.uniform(key), lambda x, a: (x - a) ** 2 + 1, start=0.0)
     with pytest.warns(UserWarning, match="gap_3 measures the loss above its minimum, which FromFunctions does not"):
         evaluate(problem_class=problem_class, functionals=[loa.Gap(step=3)])
+    with pytest.warns(UserWarning, match="the criterion loss_gap < 0.1 measures the loss above its minimum, which"):
+        evaluate(problem_class=problem_class, criterion=loa.gap_below(0.1))
 
 
 def test_a_start_may_be_a_plain_number_or_numpy_array():

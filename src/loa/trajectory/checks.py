@@ -88,8 +88,9 @@ def uses_loss_gap(functional: Functional) -> bool:
 
 
 def warn_of_unknown_optimum(job: Job) -> None:
-    """Warn of functionals that measure the gap to an optimal loss that the class does not state."""
+    """Warn of functionals and a criterion that measure the gap to an optimal loss that the class does not state."""
     asking = [functional.name for functional in job.functionals if uses_loss_gap(functional)]
+    asking += [f"the criterion {each!r}" for each in job.criterion.thresholds() if each.gap is gaps.loss_gap]
     if asking and not job.problem_class.has("optimal_loss"):
         name, verb = type(job.problem_class).__name__, "measures" if len(asking) == 1 else "measure"
         warn(
