@@ -301,7 +301,11 @@ WHAT_ELSE = {
     ),
     "no criterion at a solution": (
         unmarked(start("return jnp.zeros(4)")).replace("criterion = ", "other = "),
-        "starts at points where the gap is 0.0",
+        "starts at points where the gradient norm is 0.0, so no criterion can be derived from it: define one",
+    ),
+    "no criterion where the loss is infinite": (
+        unmarked(loss("return -jnp.sum(jnp.log(x - 1))")).replace("criterion = ", "other = "),
+        "starts at points where the gradient norm is inf, so no criterion can be derived from it: start where it is",
     ),
     "horizon in words": (instead("horizon", "horizon = 'many'"), "a whole number and at least 1, got 'many'"),
     "horizon 0": (instead("horizon", "horizon = 0"), "at least 1, got 0"),
