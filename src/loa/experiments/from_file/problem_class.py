@@ -229,10 +229,8 @@ def _default_criterion(problem_class: ProblemClass, gap: gaps.Gap) -> Criterion:
     some = problem_class.draw(key, problem_class.at_most(64))
     typical = float(np.median(jax.vmap(at_start)(some)))
     if not np.isfinite(typical) or typical <= 0:
-        name, residual = (
-            type(problem_class).__name__,
-            "proximal residual" if problem_class.has("prox") else "gradient norm",
-        )
+        name = type(problem_class).__name__
+        residual = "proximal residual" if problem_class.has("prox") else "gradient norm"
         define = "define one in the file, such as `criterion = loa.gradient_norm_below(1e-4)`"
         raise ValueError(
             f"{name} starts at points where the {residual} is {typical}, so no criterion can be derived from it: "
