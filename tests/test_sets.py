@@ -296,6 +296,11 @@ BAD = {
     "rows": (lambda: sets.Affine(np.ones((2, 3)), [1.0]), "each of its rows, got shapes (2, 3) and (1,)."),
     "dependent rows": (lambda: sets.Affine(np.ones((2, 3)), 1.0), "must be linearly independent, but they are not."),
     "groups": (lambda: sets.GroupNorm(1.0, groups=0.5), "groups must be the size of a group"),
+    "groups of unequal sizes": (lambda: sets.GroupNorm(1.0, groups=[[0, 1], [2]]), "got [[0, 1], [2]]."),
+    "groups as lists of coordinates": (
+        lambda: sets.GroupNorm(1.0, groups=[[0, 1], [2, 3]]).prox(jnp.ones(4), 1.0),
+        "has numbers of groups in the shape (2, 2), which does not fit points of shape (4,).",
+    ),
     "no term": (lambda: sets.Product((1.0,)), "a part of a Product must be a set or penalty of loa.sets, or None"),
     "bounds and a point": (
         lambda: sets.Box(np.zeros(2), 1.0).project(jnp.zeros(3)),

@@ -53,12 +53,20 @@ class GroupNorm(Term):
 
     weight: Any = eqx.field(converter=positive("weight", zero=True))
     groups: tuple[int, ...] | int = eqx.field(static=True)
+    shape: tuple[int, ...] = eqx.field(static=True, repr=False)
 
     def __init__(self, weight: Any = 1.0, *, groups: Any):
         self.weight = weight
-        labels = np.asarray(groups)
+        try:
+            labels = np.asarray(groups)
+        except ValueError:  # lists of unequal lengths
+            labels = np.asarray(None)
         if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0 or (labels.ndim == 0 and labels < 1):
-            raise ValueError(f"groups must be the size of a group or an array of numbers 0, 1, …, got {groups!r}.")
+            raise ValueError(
+                "groups must be the size of a group, or an array with the number 0, 1, … of the group of each "
+                f"coordinate, got {groups!r}."
+            )
+        self.shape = labels.shape
         self.groups = int(labels) if labels.ndim == 0 else tuple(labels.ravel().tolist())
         if np.ndim(self.weight) and isinstance(self.groups, tuple) and np.shape(self.weight) != (max(self.groups) + 1,):
             raise ValueError(f"weight must be one number, or one for each of the {max(self.groups) + 1} groups.")
@@ -85,8 +93,8 @@ class GroupNorm(Term):
         """The number of the group of every coordinate, and how many groups there are."""
         array_point(self, x)
         size = self.groups
-        if x.size % size if isinstance(size, int) else x.size != len(size):
-            held = f"groups of {size}" if isinstance(size, int) else f"groups for {len(size)} coordinates"
-            raise ValueError(f"GroupNorm has {held}, which does not fit points with {x.size} coordinates.")
+        if x.size % size if isinstance(size, int) else self.shape not in (x.shape, (x.size,)):
+            held = f"groups of {size}" if isinstance(size, int) else f"numbers of groups in the shape {self.shape}"
+            raise ValueError(f"GroupNorm has {held}, which does not fit points of shape {x.shape}.")
         labels = np.repeat(np.arange(x.size // size), size) if isinstance(size, int) else np.asarray(size)
         return labels, int(labels.max()) + 1
