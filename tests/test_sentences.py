@@ -155,8 +155,8 @@ DRAWN = "an algorithm drawn from the posterior for each problem"
          "nothing can be said about the distribution of the stopping time from this one problem: more problems are "
          "needed"),
         ({"measure": "probability", "functional": "solved", "bound": 0.0, "empirical": 0.0},
-         'nothing can be said about the probability of the property "solved" from these 250 problems: more problems '
-         "are needed"),
+         'nothing can be said about the probability of the property "solved" from these 250 problems: none of them has '
+         "it"),
     ],
 )  # fmt: skip
 def test_every_measure_has_its_sentence(fields, claim):

@@ -95,7 +95,8 @@ def _several_levels(certificate: Certificate) -> str:
 
 def _nothing(certificate: Certificate) -> str:
     """That nothing can be said, and why."""
-    reason = "more problems are needed"
+    never = certificate.measure == "probability" and certificate.empirical == 0
+    reason = "none of them has it" if never else "more problems are needed"
     if certificate.at_cap == 1 or (certificate.at_cap and certificate.measure in ("quantile", "distribution")):
         reason = f"{percent_up(certificate.at_cap)} of them reached the cap of {number_exact(certificate.cap or 0.0)}"
     problems = "this one problem" if certificate.n == 1 else f"these {certificate.n} problems"
