@@ -78,9 +78,16 @@ class Choice:
         >>> print(Choice("steps", "CG", {"learned": 2.0, "CG": 4.0}, 250, (), {"learned": 0.9, "CG": 1.0}).sentence())
         The learned algorithm has 0.5 × the steps of CG on 250 validation problems, but solves 90% of them instead of \
 100%, so CG is deployed.
+        >>> print(Choice("steps", "CG", {"learned": 50, "CG": 50}, 250, (), {"learned": 0.0, "CG": 0.0}).sentence())
+        None of the algorithms solves any of 250 validation problems: allow more steps, or a larger tolerance. What is \
+deployed is CG.
         """
         if self.rival is None:
             return ""
+        if len(set(self.costs.values())) == 1 and self.solved and not any(self.solved.values()):
+            none = f"None of the algorithms solves any of {self.problems} validation problems"
+            deployed = self.classical or "the learned algorithm"
+            return f"{none}: allow more steps, or a larger tolerance. What is deployed is {deployed}."
         where, words = f"on {self.problems} validation problems", self.minimize
         if self.chosen != self.own and self.costs.get(self.own, math.inf) < self.costs[self.chosen]:
             cheaper = f"The learned algorithm has {self.costs[self.own] / self.costs[self.chosen]:.2g} × the {words}"
