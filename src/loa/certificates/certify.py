@@ -87,7 +87,7 @@ def _of_performance(
         return _about(what.certify(_values(performance, what), confidence), performance)
     known = performance.caps.get(what, np.inf)
     if cap is None and not np.isfinite(known):
-        performance[what]  # a name that was misspelled is said to be unknown
+        _ = performance[what]  # a name that was misspelled is said to be unknown
         raise ValueError(
             f"{what} has no largest value, which its mean needs: declare one beforehand, best by evaluating the "
             "functional with cap=…."

@@ -246,7 +246,7 @@ def _calibrated(name: str, values: Any) -> np.ndarray:
 
 def _number(name: str, observation: Mapping[str, Any]) -> float:
     """One number of an observation, of Python, NumPy or JAX."""
-    value = observation.get(name)
+    value: Any = observation.get(name)
     if type(value) in (float, int, bool):
         return float(value)
     try:
