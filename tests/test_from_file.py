@@ -166,6 +166,7 @@ THE_CLASS = {
     "loss with float": (loss("return float(x[0])  # here"), "float(), int() and shapes must not depend"),
     "loss that is a vector": (loss("return x**2"), "a floating-point scalar, but at the start it is float64[4]; sum"),
     "loss that is None": (loss("pass"), "a floating-point scalar, but at the start it is None."),
+    "loss that is a list": (loss("return [jnp.sum(x)]"), "but at the start it is [float64[]]."),
     "loss that is complex": (loss("return jnp.sum(x) + 1j"), "it is complex128[]"),
     "loss without problem": (instead("def loss", "    def loss(self, x):"), "write `def loss(self, x, problem):`"),
     "loss that is infinite": (loss("return jnp.sum(problem * x) / 0.0"), "Bowls.loss is inf at the start of all"),
@@ -179,6 +180,10 @@ THE_CLASS = {
     ),
     "start that is an empty dict": (start("return {}"), "pytree of such, got {}."),
     "start that is an integer": (start("return 1"), "pytree of such, got 1: make it"),
+    "start in single precision": (
+        start("return jnp.ones(4, jnp.float32)"),
+        "start returns float32, but Bowls.loss there is float64: let points and problems have one type",
+    ),
     "start of integers": (start("return jnp.arange(4)"), "got int64[4]: make it"),
     "start that is None": (start("pass"), "pytree of such, got None."),
     "start of a wrong shape": (

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..messages.arguments import shown
+from ..messages.arguments import outline, shown
 from ..problems.vector_points import dtype_of
 
 
@@ -74,17 +74,3 @@ class Shapes:
 
     def _described(self) -> str:
         return outline(self.tree(self.forms))
-
-
-def outline(value: Any) -> str:
-    """A pytree in short, with types and shapes in the place of arrays."""
-
-    def brief(leaf: Any) -> Any:
-        return _Text(f"{leaf.dtype}{list(leaf.shape)}" if hasattr(leaf, "dtype") else shown(leaf))
-
-    return " ".join(repr(jax.tree.map(brief, value)).split())
-
-
-class _Text(str):
-    def __repr__(self) -> str:
-        return str(self)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Int, Key
 
 from ..algorithms.algorithm import Algorithm
 from ..certificates.names import SEQUENCE
+from ..messages.arguments import outline
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems, whole_number
 from ..trajectory.best_point import BestPoint
@@ -25,7 +26,6 @@ from ..trajectory.functionals import Functional, StoppingTime
 from ..trajectory.job import Job
 from ..trajectory.kernels import in_precision_of_problems
 from ..trajectory.walk import start_key, trajectory_key
-from .inputs import outline
 from .solve import starts_for
 
 NEXT = 0x2E87

@@ -14,6 +14,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Stack
 from ..algorithms.randomized import randomized
+from ..messages.arguments import outline
 from ..parallel.tasks import check_executor
 from ..problems.criterion import Criterion
 from ..problems.problem_class import ProblemClass, count_problems
@@ -24,7 +25,6 @@ from ..trajectory.checks import check_arguments, warn_of_bad_numbers
 from ..trajectory.devices import Device, run_job
 from ..trajectory.job import OUTCOMES, Job
 from ..trajectory.kernels import in_precision_of_problems
-from .inputs import outline
 from .solution import Solutions
 
 

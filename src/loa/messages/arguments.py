@@ -31,6 +31,20 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
+def outline(value: Any) -> str:
+    """A pytree in short, with types and shapes in the place of arrays."""
+
+    def brief(leaf: Any) -> Any:
+        return _Text(f"{leaf.dtype}{list(leaf.shape)}" if hasattr(leaf, "dtype") else shown(leaf))
+
+    return " ".join(repr(jax.tree.map(brief, value)).split())
+
+
+class _Text(str):
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def check_type(name: str, value: Any, kind: Any, wanted: str) -> None:
     """Refuse what is not an instance of a class, or of one of several."""
     if not isinstance(value, kind):

@@ -14,6 +14,7 @@ from jaxtyping import Array, Key
 
 from ..algorithms.algorithm import Algorithm, Aside
 from ..machine.memory_of_programs import largest_array, num_bytes
+from ..messages.arguments import outline
 from ..messages.errors_of_jax import in_short
 from ..problems.computed_optimum import ComputedOptimum
 from ..problems.criterion import Criterion
@@ -131,7 +132,7 @@ def _check_problem_class(job: Job) -> None:
     if not _is_float(loss) or loss.shape != ():
         advice = "; sum it up" if _is_float(loss) else ""
         raise ValueError(
-            f"{name}.loss must return a floating-point scalar, but at the start it is {_show(loss)}{advice}."
+            f"{name}.loss must return a floating-point scalar, but at the start it is {outline(loss)}{advice}."
         )
     if problem_class.has("prox") and not (problem_class.has("smooth") or problem_class.has("gradient")):
         raise TypeError(

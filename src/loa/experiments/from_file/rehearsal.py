@@ -18,6 +18,7 @@ from ...algorithms.algorithm import Algorithm
 from ...problems import coincidences, gaps
 from ...problems.criterion import Criterion, loss_below
 from ...problems.problem_class import OPTIONAL, ProblemClass
+from ...problems.vector_points import dtype_of
 from ...trajectory.compatibility import check_compatible
 from ...trajectory.optimal_losses import with_optimal_losses
 from ..experiment import Experiment, Learn, LearningSetup
@@ -53,6 +54,7 @@ def check_problem_class(problem_class: ProblemClass) -> None:
     for method in ("sample", "loss", "start", *filter(problem_class.has, OPTIONAL)):
         _check_signature(problem_class, method)
     check_compatible(_Standing(), problem_class, criterion=loss_below(1.0), horizon=1)
+    _check_precision(problem_class)
     check_forms(problem_class)
     if problem_class.has("prox"):
         check_compatible(_simplest(problem_class), problem_class, criterion=loss_below(1.0), horizon=1)
@@ -142,6 +144,22 @@ def _takes(function: Any, count: int) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _check_precision(problem_class: ProblemClass) -> None:
+    """Refuse a loss of another precision than its points, which algorithms cannot carry from step to step."""
+
+    def at_start(problem: Any) -> Any:
+        x = jax.tree.map(jnp.asarray, problem_class.start(problem, jax.random.key(0)))
+        return x, problem_class.loss(x, problem)
+
+    point, loss = jax.eval_shape(at_start, _problem(problem_class))
+    if dtype_of(point) != loss.dtype:
+        name = type(problem_class).__name__
+        raise ValueError(
+            f"{name}.start returns {dtype_of(point)}, but {name}.loss there is {loss.dtype}: let points and problems "
+            f"have one type, for example by `.astype(jnp.{loss.dtype})` in `start`."
+        )
 
 
 def _check_purity(problem_class: ProblemClass) -> None:
