@@ -6,12 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rich.console import Console
 
 import loa
+from loa.experiments.from_file.problem_class import experiment_for
 from loa.learning.cost import Cost
 from loa.learning.race import Family, Race, Standing, unreliable
 from loa.results.choice import Choice, Entrant
+from loa.run import choice as the_choice
 from loa.run.certification import caps_of
+from loa.run.directory import RunDirectory
 
 KEY = jax.random.key(8)
 
@@ -158,6 +162,18 @@ def test_costs_in_words(text, values, expected):
 def test_costs_that_make_no_sense(text):
     with pytest.raises(ValueError, match=r"minimized"):
         Cost.parse(text)
+
+
+def test_of_equal_costs_that_of_fewer_steps_is_chosen(tmp_path):
+    setting = dict(criterion=loa.gradient_norm_below(1e-4), horizon=500, sizes={"validation": 16})
+    experiment = experiment_for(Valleys(), name="valleys", **setting)
+    place = RunDirectory(tmp_path, Console(quiet=True))
+    slow, fast = loa.GradientDescent(0.05), loa.GradientDescent(0.17)
+    with place.opened({}, (), resume=False, overwrite=False):
+        cost, methods = Cost.parse("P(steps > 450)"), {"learned": fast, "slow": slow, "fast": fast}
+        choice, _ = the_choice.chosen(experiment, methods, cost, 0, {}, place)
+    assert set(choice.costs.values()) == {0.0}
+    assert (choice.chosen, choice.rival) == ("fast", "fast")
 
 
 def test_the_sentence_says_when_a_classical_method_is_deployed():

@@ -104,11 +104,12 @@ class Standing:
 
 
 class Verdict(NamedTuple):
-    """What an algorithm costs on the validation problems, which of them it solves, and its most calls per step."""
+    """An algorithm on the validation problems: its cost, which of them it solves, most calls per step, mean steps."""
 
     cost: float
     solved: np.ndarray
     calls_per_step: float = 0.0
+    steps: float = 0.0
 
 
 def solves_fewer(solved: np.ndarray, reference: np.ndarray) -> bool:
@@ -240,8 +241,11 @@ class Race:
         else:
             costs = {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
         solved = {name: each.outcome[:, 0] == "solved" for name, each in first.items()}
+        steps = {name: float(each["stopping_time"].mean()) for name, each in first.items()}
         return {
-            name: Verdict(self.cost.per_solved(cost, float(solved[name].mean())), solved[name], _rate(first[name]))
+            name: Verdict(
+                self.cost.per_solved(cost, float(solved[name].mean())), solved[name], _rate(first[name]), steps[name]
+            )
             for name, cost in costs.items()
         }
 

@@ -29,7 +29,8 @@ def chosen(
 ) -> tuple[Choice, float]:
     """Judge algorithms by a cost on the validation problems; the best one is chosen.
 
-    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not chosen.
+    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not chosen. Of
+    equal costs, such as probabilities that are 0, that of fewer steps is preferred, and then the classical method.
     Validation problems are used neither for the prior nor for any certificate.
 
     Arguments:
@@ -44,10 +45,11 @@ def chosen(
         The choice, and the most oracle calls per step that the chosen algorithm needs on one of these problems.
     """
     verdicts = judged(experiment, algorithms, cost, seed, place, "choice")
-    costs = {name: each.cost for name, each in verdicts.items()}
+    order = sorted(verdicts, key=lambda name: (verdicts[name].steps, name == LEARNED))
+    costs = {name: verdicts[name].cost for name in order}
     solved = {name: each.solved for name, each in verdicts.items()}
     behind = unreliable(cost, solved, [name for name in algorithms if name != LEARNED])
-    winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf), name == LEARNED))
+    winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf)))
     shares = {name: float(each.mean()) for name, each in solved.items()}
     entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
     choice = Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares)
@@ -76,4 +78,4 @@ def judged(
 
     arrays = place.arrays(stage, judge)
     found = zip(algorithms, *(arrays[name] for name in Verdict._fields), strict=True)
-    return {name: Verdict(float(cost), solved, float(rate)) for name, cost, solved, rate in found}
+    return {name: Verdict(float(cost), solved, float(rate), float(steps)) for name, cost, solved, rate, steps in found}

@@ -55,7 +55,7 @@ def guard_for(
     form = form_of_points(experiment.problem_class, jax.tree.map(lambda leaf: leaf[0], problems))
     anything = learned.on_vectors or form.is_vector or not form.is_array
     own = {name: each for name, each in classical.items() if name in experiment.baselines} or classical
-    able = [name for name, each in own.items() if (anything or not each.on_vectors) and name in choice.costs]
+    able = [name for name in choice.costs if name in own and (anything or not own[name].on_vectors)]
     if not able:
         return None
     best = own[min(able, key=lambda name: np.nan_to_num(choice.costs[name], nan=np.inf))]
