@@ -151,6 +151,9 @@ DRAWN = "an algorithm drawn from the posterior for each problem"
         ({"measure": "quantile", "level": 0.9, "bound": 500.0, "at_cap": 0.2},
          "nothing can be said about the 90% quantile of the stopping time from these 250 problems: 20% of them reached "
          "the cap of 500"),
+        ({"measure": "quantile", "level": 0.9, "bound": 500.0, "target": "posterior", "posterior": (0.5, 0.5)},
+         f"nothing can be said about the 90% quantile of the stopping time of {DRAWN} from these 250 problems: more "
+         "problems are needed"),
         ({"measure": "distribution", "band": (), "bound": np.inf, "n": 1},
          "nothing can be said about the distribution of the stopping time from this one problem: more problems are "
          "needed"),

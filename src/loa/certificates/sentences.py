@@ -109,10 +109,10 @@ def _quantity(certificate: Certificate) -> str:
     return {
         "mean": f"the mean {name}{whose}",
         "probability": f'the probability of the property "{name}"{whose and whose.replace("of", "for", 1)}',
-        "tail": f"the probability that the {name} exceeds {number_exact(certificate.threshold or 0.0)}",
-        "quantile": f"the {percent_exact(level)} quantile of the {name}",
-        "cvar": f"the mean {name} on the worst {percent_rest(level)} of problems",
-        "distribution": f"the distribution of the {name}",
+        "tail": f"the probability that the {name}{whose} exceeds {number_exact(certificate.threshold or 0.0)}",
+        "quantile": f"the {percent_exact(level)} quantile of the {name}{whose}",
+        "cvar": f"the mean {name}{whose} on the worst {percent_rest(level)} of problems",
+        "distribution": f"the distribution of the {name}{whose}",
     }[certificate.measure]
 
 
