@@ -191,6 +191,11 @@ def test_the_ledger_counts_looks_also_those_that_were_overwritten(looked):
         told = Console(record=True, width=100, file=io.StringIO())
         tell(each, told)
         assert f"15 {words}" in told.export_text()
+    certificates = found[0].certificates
+    twice = dataclasses.replace(found[0], certificates=certificates | {"again": next(iter(certificates.values()))})
+    told = Console(record=True, width=100, file=io.StringIO())
+    tell(twice, told)
+    assert told.export_text().count("\n- ") == len(certificates)
     assert Results.load(place).summary == found[2].summary
 
 

@@ -89,5 +89,5 @@ def tell(results: Results, console: Console) -> None:
         return
     sure = percent_down(joint_confidence(results.certificates.values()))
     console.print(f"With {sure} confidence all of these hold together:")
-    for certificate in results.certificates.values():
-        console.print(f"- {certificate.claim()}", markup=False)
+    for claim in dict.fromkeys(each.claim() for each in results.certificates.values()):
+        console.print(f"- {claim}", markup=False)

@@ -164,5 +164,5 @@ def _certified(results: Results) -> list[Markup]:
     )
     silent = sorted({results.summary.functional(each.functional).noun for each in deployed if each.vacuous})
     rest = [tag("p", f"Nothing could be certified about: {words(silent)}.")] if silent else []
-    claims = [results.certificate(each).claim() for each in telling]
+    claims = list(dict.fromkeys(results.certificate(each).claim() for each in telling))
     return [lead, items(claims, class_="certified"), *rest]
