@@ -170,6 +170,9 @@ def test_no_problem_is_left_out(tmp_path):
     (tmp_path / "other.jsonl").write_text('{"a": 1}\n{"b": 1}\n')
     with pytest.raises(ValueError, match="line 2 has b, but the first problem a"):
         read_instances(tmp_path / "other.jsonl", {"a": np.zeros(())})
+    (tmp_path / "unlike.jsonl").write_text('[1, 2]\n{"b": 1}\n')
+    with pytest.raises(ValueError, match="line 2 has b, but the first problem no names"):
+        read_instances(tmp_path / "unlike.jsonl", {"a": np.zeros(())})
     (tmp_path / "broken.jsonl").write_text('{"a": 1}\n{"a"\n')
     with pytest.raises(ValueError, match="line 2 is not a problem: it is not JSON"):
         read_instances(tmp_path / "broken.jsonl", {"a": np.zeros(())})

@@ -56,7 +56,8 @@ def _rows(path: Path) -> dict[str, np.ndarray]:
             raise ValueError(f"{path}: {name} is not a problem: {instance}.")
         rows.append(names_of_leaves(_with_arrays(instance)))
         if rows[-1].keys() != rows[0].keys():
-            raise ValueError(f"{path}: {name} has {', '.join(rows[-1])}, but the first problem {', '.join(rows[0])}.")
+            names, first = (", ".join(filter(None, row)) or "no names" for row in (rows[-1], rows[0]))
+            raise ValueError(f"{path}: {name} has {names}, but the first problem {first}.")
     if not rows:
         raise ValueError(f"{path} holds no problems.")
     try:
