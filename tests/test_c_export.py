@@ -226,5 +226,7 @@ def test_what_cannot_be_translated_is_named(tmp_path):
     assert not list(tmp_path.iterdir())
     with pytest.raises(ValueError, match=r"path must be the name of a function followed by \.c"):
         solver.export_c(tmp_path / "my controller.c")
+    with pytest.raises(ValueError, match=r"got sqrt\.c, and sqrt has a meaning in C"):
+        solver.export_c(tmp_path / "sqrt.c")
     with pytest.raises(Unsupported, match="fft"):
         written(traced(jax.make_jaxpr(jnp.fft.fft)(X)), ["x"])

@@ -37,6 +37,16 @@ KEYWORDS = (
 )  # fmt: skip
 """What no function of a user can be called in C."""
 
+LIBRARY = (
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
+    "erfc", "exit", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod", "free", "frexp",
+    "hypot", "ilogb", "isfinite", "isinf", "isnan", "j0", "j1", "jn", "ldexp", "lgamma", "log", "log10", "log1p",
+    "log2", "logb", "lrint", "lround", "malloc", "memcpy", "memset", "modf", "nan", "nearbyint", "nextafter", "pow",
+    "printf", "remainder", "remquo", "rint", "round", "scalbn", "signbit", "sin", "sinh", "sqrt", "tan", "tanh",
+    "tgamma", "trunc", "y0", "y1", "yn",
+)  # fmt: skip
+"""Functions of C that a file of that name would replace."""
+
 MOST_NUMBERS = 1_000_000
 """The largest number of constants in a file; more of them take compilers minutes."""
 
@@ -51,9 +61,12 @@ def write_c(path: Path | str, program: Program, facts: dict[str, Any], certifica
         certificates: what was certified of the algorithm; the comment has their sentences.
     """
     path, certificates = as_path("path", path), check_certificates(certificates)
-    taken = path.stem in KEYWORDS
+    taken = path.stem in (*KEYWORDS, *LIBRARY)
     if path.suffix != ".c" or taken or not re.fullmatch(r"[a-zA-Z]\w*", path.stem, re.ASCII):
-        raise ValueError(f"path must be the name of a function followed by .c, like controller.c, got {path.name}.")
+        reason = f", and {path.stem} has a meaning in C" if taken else ""
+        raise ValueError(
+            f"path must be the name of a function followed by .c, like controller.c, got {path.name}{reason}."
+        )
     interface = _Interface(path.stem, program)
     forms = (*program.problem.forms, *program.point.forms, jax.ShapeDtypeStruct((), jnp.bool_))
     try:
