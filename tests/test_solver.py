@@ -1,6 +1,7 @@
 """Solving problems: in batches, one at a time, warm-started, with a deadline, with a fallback, and with bad luck."""
 
 import json
+import pickle
 import threading
 import time
 
@@ -308,6 +309,11 @@ def test_a_point_that_is_not_finite_never_looks_right():
 def test_what_does_not_fit_is_refused_in_a_sentence(named, problem, start, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):
         named(problem, start=start)
+
+
+def test_a_copy_of_a_solver_is_refused(solver):
+    with pytest.raises(TypeError, match="a Solver is a compiled program, which can be neither copied nor pickled"):
+        pickle.dumps(solver)
 
 
 def test_a_solver_in_compiled_code_is_refused(named):

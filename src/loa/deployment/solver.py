@@ -172,6 +172,12 @@ class Solver:
             "horizon": self.horizon,
         }
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Solver is a compiled program, which can be neither copied nor pickled: make one in each process, or "
+            "write it to a file with solver.export."
+        )
+
     def __repr__(self) -> str:
         guarded = "" if self.fallback is None else f", fallback={type(self.fallback).__name__}"
         names = f"{type(self.algorithm).__name__} on {type(self.problem_class).__name__}"
