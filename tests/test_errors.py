@@ -187,6 +187,15 @@ def test_a_loss_below_its_optimum_is_warned_of_and_stays_visible():
     assert (result["stopping_time"] == 10).all()
 
 
+def test_a_list_of_problems_is_no_stack():
+    problem_class = loa.FromFunctions(
+        lambda key: {"a": jax.random.uniform(key)}, lambda x, problem: (x - problem["a"]) ** 2, start=0.0
+    )
+    words = r"not str \(problem 0 is \[\{'a': .*\}\], where FromFunctions.sample gives \{'a': float64\[\]\}\)"
+    with pytest.raises(ValueError, match=words):
+        evaluate(problem_class=problem_class, problems=[{"a": np.ones(3)}])
+
+
 def test_an_optimum_that_is_not_stated_is_warned_of():
     problem_class = loa.FromFunctions(lambda key: jax.random.uniform(key), lambda x, a: (x - a) ** 2 + 1, start=0.0)
     with pytest.warns(UserWarning, match="gap_3 measures the loss above its minimum, which FromFunctions does not"):

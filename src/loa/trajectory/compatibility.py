@@ -118,6 +118,18 @@ def _check_stack(job: Job) -> None:
             )
 
 
+def _unlike_samples(job: Job) -> str:
+    """What a problem is, if it has another structure than those that the class samples."""
+    try:
+        sampled = jax.eval_shape(job.problem_class.sample, job.key)
+    except Exception:  # a class that cannot sample
+        return ""
+    if jax.tree.structure(sampled) == jax.tree.structure(job.first_problem):
+        return ""
+    name = type(job.problem_class).__name__
+    return f" (problem 0 is {outline(job.first_problem)}, where {name}.sample gives {outline(sampled)})"
+
+
 def _check_problem_class(job: Job) -> None:
     problem_class, problem = job.problem_class, job.first_problem
     name = type(problem_class).__name__
@@ -127,7 +139,8 @@ def _check_problem_class(job: Job) -> None:
         loss = problem_class.loss(x0, problem)
     except (TypeError, ValueError, AttributeError, KeyError, IndexError) as error:
         raise ValueError(
-            f"{name}.loss fails at the point of shape {_shapes(x0)} that {name}.start returns: {in_short(error)}."
+            f"{name}.loss fails at the point of shape {_shapes(x0)} that {name}.start returns: {in_short(error)}"
+            f"{_unlike_samples(job)}."
         ) from error
     if not _is_float(loss) or loss.shape != ():
         advice = "; sum it up" if _is_float(loss) else ""
