@@ -114,7 +114,7 @@ def section(summary: RunSummary) -> str:
         *(algorithm_row(*item) for item in {"**learned**": summary.learned, **summary.baselines}.items()),
         *(algorithm_row(f"learned, on {test}", numbers) for test, numbers in summary.more_tests.items()),
         "",
-        f"With {summary.confidence:.0%} confidence, these hold all together, except for those marked as alone:",
+        f"With {summary.confidence:.0%} confidence, all of these hold together, except for those marked as alone:",
         "",
         "| certificate | bound | on its own sample | on the test problems | above the test |",
         "|---|---:|---:|---:|---:|",
