@@ -56,7 +56,7 @@ class AugmentedLagrangian(Algorithm):
     where f and \(v = \frac12 \|c\|^2 + \frac12 \|\max(0, g)\|^2\) are those of the start. The iterate holds the
     multipliers that an update at x gives, so that its residuals are the gradient of \(L_\rho\) and the violation. A
     step takes what one of the inner method takes, and two gradients (one if the inner method knows the gradient at its
-    iterate).
+    iterate). `loa.problems.NonlinearPrograms` has an example.
 
     Arguments:
         inner: a method for smooth losses, such as `loa.LBFGS()`, `loa.Newton()` or `loa.Adam(0.1)`.
