@@ -202,7 +202,7 @@ def _proximal(setup: LearningSetup) -> list[Family]:
         space = {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}
         families.append(Family("ADMM", "tuned", partial(ADMM, sweeps=SWEEPS), space))
     separable = sample.dimension <= LARGEST_NEWTON and sample.separable
-    newton = partial(SemismoothNewton, separable=separable)
+    newton = partial(SemismoothNewton, separable=separable, descent=not sample.quadratic)
     if separable or sample.dimension <= LARGEST_HESSIAN:  # otherwise a step takes too many derivatives of the mapping
         families.append(Family("semismooth Newton", "tuned", partial(newton, frozen=True), SEMISMOOTH))
     if sample.dimension <= LARGEST_HESSIAN and not sample.quadratic:
