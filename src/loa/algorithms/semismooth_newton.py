@@ -53,9 +53,9 @@ class SemismoothNewton(Algorithm):
     instead: it is that of the proximal gradient step from the new point, and must be lower than it was for the last
     point that was kept, or as low but for rounding, with a smaller residual.
 
-    A step takes one gradient, two proximal mappings, a loss if that decides, and a Hessian unless it is frozen; it solves
-    d linear equations.
-    If the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves most of the other work.
+    A step takes one gradient, two proximal mappings, a loss if that decides, and a Hessian unless it is frozen; it
+    solves d linear equations. If the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves
+    most of the other work.
 
     Arguments:
         log_damping: the logarithm of the first μ.
