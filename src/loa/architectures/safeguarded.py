@@ -255,7 +255,8 @@ class Safeguarded(Algorithm):
         )
         if not prox:
             return jnp.where(due, slope, none), seen
-        return jax.lax.cond(due, lambda: prox_residual(remembering, state.x, oracle.problem), lambda: none), seen
+        residual = prox_residual(remembering, state.x, oracle.problem)  # the same as that of the criterion, if that has one
+        return jnp.where(due, residual, none), seen
 
     def _rescued(
         self, oracle: Oracle, state: GuardedState, guard: Guard, x: Any, key: Key[Array, ""]
