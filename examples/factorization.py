@@ -1,4 +1,4 @@
-"""Non-negative matrix factorization of small spectra, whose unknowns are two matrices: `loa run examples/factorization.py`
+"""Non-negative factorizations of matrices, from random starts: `loa run examples/factorization.py`.
 
 Losses are not convex, so algorithms can end at different points. What ends at worse ones is not deployed.
 """
