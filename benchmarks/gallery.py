@@ -35,12 +35,12 @@ Runs = dict[str, dict[str, RunSummary | str]]
 
 HEAD = """# A gallery of families
 
-Written by `benchmarks/gallery.py` from runs of `loa run examples/FAMILY.py --preset quick --minimize OBJECTIVE`, one
-for every family and objective, on {cores} cores. All numbers are means over test problems that nothing else has seen;
-an unsolved problem counts as the horizon, and ratios of calls and times are per solved problem. Each cost is compared
-with the classical method that is best in that cost:
-**1.5 ×** means that this method needs 1.5 times as much as the deployed algorithm. Percentages after a number say how
-many problems were solved, where these are not all. Times per problem are those of a batch divided by its size.
+This page is written by `benchmarks/gallery.py` from runs of
+`loa run examples/FAMILY.py --preset quick --minimize OBJECTIVE`, one for every family and objective, on {cores} cores.
+All numbers are means over test problems that nothing else has seen; an unsolved problem counts as the horizon, and
+ratios of calls and times are per solved problem. Each cost is compared with the classical method that is best in that
+cost: **1.5 ×** means that this method needs 1.5 times as much as the deployed algorithm. A percentage after a number
+says how many problems were solved, if not all were. Times per problem are those of a batch divided by its size.
 The runs were made with {commits}.{conditions}"""
 
 

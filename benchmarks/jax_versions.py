@@ -27,9 +27,10 @@ TESTS = ("tests/test_jax.py", "tests/test_core_only.py")
 
 START = """# Versions of JAX and Python
 
-Written by `benchmarks/jax_versions.py`, which installs each version of JAX in an environment of its own and runs there
-`tests/test_jax.py` (everything that loa relies on and that would fail silently), `tests/test_core_only.py`, and the
-self-test of `loa doctor`. The whole suite runs in CI with the newest version that is allowed.
+This page is written by `benchmarks/jax_versions.py`, which installs each version of JAX in an environment of its own
+and runs there `tests/test_jax.py` (everything that loa relies on and that would fail silently),
+`tests/test_core_only.py`, and the self-test of `loa doctor`. The whole suite runs in CI with the newest version that is
+allowed.
 
 | JAX | Python | tests | self-test | tried |
 |---|---|---|---|---|
@@ -38,7 +39,7 @@ self-test of `loa doctor`. The whole suite runs in CI with the newest version th
 END = """
 `pip` installs what `jax>=0.8,!=0.10.2,<0.11` allows; versions that are not in the table were not tried.
 Version 0.10.2 computes wrong results on CPUs
-([jax-ml/jax#39103](https://github.com/jax-ml/jax/issues/39103)); loa warns where it finds it. Run the script with a
+([jax-ml/jax#39103](https://github.com/jax-ml/jax/issues/39103)); loa warns if it finds it. Run the script with a
 newer version before raising the upper end.
 """
 

@@ -75,10 +75,11 @@ REPRODUCTIONS = {
 
 HEAD = """# The paper's experiments, reproduced
 
-Written by `benchmarks/reproduction.py` from the runs whose summaries are in `docs/reproduction`. Every experiment has
-the paper's architecture, objective and teacher, with the weights that ship with loa (`loa.load("quadratics-paper")` and
-so on), a prior from Langevin dynamics around them, the paper's own Gibbs posterior ρ ∝ π exp(-λ R̂), and the bound of
-its theorem at this posterior, with λ chosen on the prior problems and 95% confidence. To repeat one:
+This page is written by `benchmarks/reproduction.py` from the runs whose summaries are in `docs/reproduction`. Every
+experiment has the paper's architecture, objective and teacher, with the weights that ship with loa
+(`loa.load("quadratics-paper")` and so on), a prior from Langevin dynamics around them, the paper's own Gibbs posterior
+ρ ∝ π exp(-λ R̂), and the bound of its theorem at this posterior, with λ chosen on the prior problems and 95%
+confidence. To make such a run:
 
     loa run quadratics --how paper --pretrained        with the weights that ship
     loa run quadratics --how paper --preset paper      from training to report, with 100 candidates (images: 10)

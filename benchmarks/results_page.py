@@ -24,9 +24,9 @@ ORDER = ("quadratics", "images", "lasso", "network", "stochastic-network")
 
 HEAD = """# Results
 
-Written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one run each,
-kept in `docs/results`. Unsolved problems count as the horizon. *Published* is what the authors report, partly under
-other criteria, as noted. Times per problem are those of a batch divided by its size, all algorithms one after the
+This page is written by `benchmarks/results_page.py` from the `summary.json` files of `loa run NAME --preset paper`, one
+run each, kept in `docs/results`. Unsolved problems count as the horizon. *Published* is what the authors report, partly
+under other criteria, as noted. Times per problem are those of a batch divided by its size, all algorithms one after the
 other at the end of a run. Minutes in all are those of a machine that did other work as well. "Best classical" is the
 baseline that is best in the cost of that column, which may be one that solves few problems. [Baselines](baselines.md)
 has tuned versions of more classical methods, on 250 problems each.
@@ -49,7 +49,7 @@ The seed 20261118 was committed before its first use, with the sizes of the pres
 with the commit that its section names; the results are shown as they are. Their times are those of a machine on which
 ten to thirty other processes ran, so only times within a table can be compared, and these roughly. Images and
 mini-batches have not been run with that seed yet; their results were made with the keys of roles before version 0.1,
-and with seed 0, at which the weights that ship with loa were learned. Runs keep a
+and with seed 0, with which the weights that ship with loa were learned. Runs keep a
 [ledger](how-not-to-fool-yourself.md#the-ledger) of looks.
 """
 
@@ -114,7 +114,7 @@ def section(summary: RunSummary) -> str:
         *(algorithm_row(*item) for item in {"**learned**": summary.learned, **summary.baselines}.items()),
         *(algorithm_row(f"learned, on {test}", numbers) for test, numbers in summary.more_tests.items()),
         "",
-        f"With {summary.confidence:.0%} confidence, these hold all together, except for those marked as alone:",
+        f"With {summary.confidence:.0%} confidence, all of these hold together, except for those marked as alone:",
         "",
         "| certificate | bound | on its own sample | on the test problems | above the test |",
         "|---|---:|---:|---:|---:|",

@@ -378,8 +378,8 @@ def test_counts_per_step():
         (loa.from_optax(optax.adam(0.1)), Calls(0, 1, 0, 0, 0)),
         (loa.from_optax(optax.sgd(0.1), stochastic=True), Calls(0, 0, 0, 1, 0)),
         (loa.ADMM(), Calls(0, 1, 1, 0, 0)),
-        (loa.SemismoothNewton(frozen=True), Calls(0, 1, 2, 0, 0)),
-        (loa.SemismoothNewton(), Calls(0, 1, 2, 0, x0.size)),
+        (loa.SemismoothNewton(frozen=True, descent=False), Calls(0, 1, 2, 0, 0)),
+        (loa.SemismoothNewton(), Calls(1, 1, 2, 0, x0.size)),
         (loa.Newton(), Calls(1, 1, 0, 0, x0.size)),
     )
     for algorithm, per_step in expected:

@@ -11,7 +11,8 @@ from rich.console import Console
 import loa
 from loa.experiments.from_file.problem_class import experiment_for
 from loa.learning.cost import Cost
-from loa.learning.race import Family, Race, Standing, unreliable
+from loa.learning.race import Family, Race, Standing
+from loa.learning.verdict import Verdict, unreliable
 from loa.results.choice import Choice, Entrant
 from loa.run import choice as the_choice
 from loa.run.certification import caps_of
@@ -98,7 +99,9 @@ def test_who_gives_up_is_not_cheap():
 
 def test_who_solves_fewer_problems_than_a_classical_method_is_behind_it_whatever_it_costs():
     many, most, few = np.arange(100) < 99, np.arange(100) < 98, np.arange(100) < 93
+    losses = np.ones(100), np.zeros(100)
     solved = {"classical": many, "cheap": few, "cheaper": most}
+    solved = {name: Verdict(1.0, each, *losses) for name, each in solved.items()}
     assert unreliable(Cost.parse("seconds"), solved, ["classical"]) == {"cheap"}
     assert unreliable(Cost.parse("seconds"), solved, []) == set()
     assert unreliable(Cost.parse("q50(steps)"), solved, ["classical"]) == set()
@@ -106,6 +109,46 @@ def test_who_solves_fewer_problems_than_a_classical_method_is_behind_it_whatever
     entrants = [(lazy, {}), (NEWTON, {}), (BAD, {"step_size": 1e-4})]
     order = race("seconds", horizon=20)._final([Standing(*each, cost=0.0, problems=1, came_to="") for each in entrants])
     assert [each.reliable for each in order] == [False, True, False]
+
+
+class Wells(loa.ProblemClass):
+    """Two minima and, between them, a maximum, where the gradient is 0 as well."""
+
+    def sample(self, key):
+        return jax.random.uniform(key, minval=1.0, maxval=2.0)
+
+    def loss(self, x, problem):
+        return 0.25 * problem * jnp.sum((x**2 - 1) ** 2)
+
+    def start(self, problem, key):
+        return jnp.full(2, 0.2)
+
+
+def race_in_wells(**changes):
+    draws = {name: Wells().draw(jax.random.key(k), 16) for k, name in enumerate(("training", "validation"))}
+    return race(problem_class=Wells(), horizon=200, **draws, **changes)
+
+
+UPHILL = Family("uphill", "learned", loa.GradientDescent, {"step_size": (-0.9, -0.6)})
+DOWNHILL = Family.classical("downhill", loa.GradientDescent(0.1))
+
+
+@pytest.mark.parametrize("cost", ["steps", "q95(steps)"])
+def test_few_steps_to_a_maximum_are_no_advantage(cost):
+    standings = race_in_wells(cost=cost).run([UPHILL, DOWNHILL])
+    assert [each.family.name for each in standings] == ["downhill", "uphill"]
+    fast, slow = (race_in_wells(cost=cost).judged({"x": each.algorithm})["x"] for each in reversed(standings))
+    assert fast.cost < slow.cost
+    assert fast.solved.all()
+    assert fast.worse_than(slow).all()
+    assert not slow.worse_than(fast).any()
+
+
+def test_among_its_settings_a_family_finds_one_that_reaches_the_minimum():
+    both = Family("both", "learned", loa.GradientDescent, {"step_size": (-0.9, 0.4)})
+    winner = race_in_wells().run([both, DOWNHILL])[0]
+    assert winner.family is both
+    assert winner.setting["step_size"] > 0.1
 
 
 def test_times_are_measured_and_not_read_from_checkpoints(tmp_path, monkeypatch):

@@ -196,6 +196,23 @@ def test_with_long_steps_semismooth_newton_finds_active_constraints_sooner():
     assert 2 * long["stopping_time"].mean() < short["stopping_time"].mean()
 
 
+def test_semismooth_newton_reaches_minima_if_the_loss_decides():
+    """With fewer rows than columns, residuals are as small far away as near the solutions, where the loss is not."""
+    lasso, criterion = loa.problems.Lasso(rows=6, columns=9), loa.prox_residual_below(1e-4)
+    problems = lasso.draw(KEY, 20)
+    by_loss, by_residual = (
+        times_of(loa.SemismoothNewton(descent=each), lasso, problems, criterion) for each in (True, False)
+    )
+    assert (by_loss.outcome == "solved").all()
+    assert (by_residual.outcome == "solved").mean() < 0.5
+    setting = dict(criterion=criterion, horizon=500, key=KEY)
+    ends = [
+        loa.solve(algorithm, lasso, problems, **setting).loss
+        for algorithm in (loa.SemismoothNewton(), loa.FISTA(restart=True))
+    ]
+    np.testing.assert_allclose(*ends, rtol=1e-5)
+
+
 def test_semismooth_newton_takes_few_steps_where_the_projection_couples_coordinates():
     problems, criterion = Simplices().draw(KEY, 50), loa.prox_residual_below(1e-8)
     newton = times_of(loa.SemismoothNewton(frozen=True), Simplices(), problems, criterion)["stopping_time"]

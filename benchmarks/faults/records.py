@@ -53,23 +53,23 @@ def page(records: Mapping[str, Mapping[str, Any]], losses: tuple[str, ...]) -> s
     counts += [together([count for some in linear.values() for count in some])] if linear else []
     return f"""# Reliability
 
-What loa does when something goes wrong: processes are killed, disks are full, bits flip, files are edited, arguments
-make no sense. Each fault is tried many times. The second column of the table says what
-counts as survived.
+This page shows what loa does when something goes wrong: processes are killed, disks are full, bits flip, files are
+edited, arguments make no sense. Each fault is tried many times. The second column of the table says what counts as
+survived.
 
 {table(counts)}
 
 `python -m benchmarks.faults` tries all of them at full size, `--small` at a size that fits into minutes, and
 `--only NAME` one of them. Each writes its results to `benchmarks/results/faults.json`, from which this page is
-made. The table of bad arguments is in `benchmarks/faults/bad_input`; tests go through it, and through the other
+made. The table of bad arguments is in `benchmarks/faults/bad_input`. The test suite tries all of them, and the other
 faults at a small size.
 
 Each fault was last tried with:
 
 {_circumstances(records)}
 
-Losses that call LAPACK once deadlocked, because several threads of jaxlib waited for each other. Each of these
-losses goes through every stage in a process of its own, on a machine whose cores are all busy:
+Losses that call LAPACK used to deadlock, because several threads of jaxlib waited for each other. Each of these losses
+goes through every stage in a process of its own, on a machine whose cores are all busy:
 
 {_linear_algebra(linear, losses)}
 """

@@ -10,8 +10,9 @@ ROOT = Path(__file__).parent.parent.parent
 
 HEAD = """# Head to head
 
-Tables of others, with our numbers beside theirs, wins and losses alike. Written by `benchmarks/head_to_head/page.py`
-from what `benchmarks/head_to_head/run.py` has measured, with jax {jax} on {cores} cores:
+This page repeats tables of others, with our numbers beside theirs, wins and losses alike. It is written by
+`benchmarks/head_to_head/page.py` from what `benchmarks/head_to_head/run.py` has measured, with jax {jax} on {cores}
+cores:
 
     pip install .
     python benchmarks/head_to_head/run.py > benchmarks/results/head_to_head.json

@@ -1,4 +1,4 @@
-"""The command `loa`, which `python -m loa` is as well."""
+"""The command `loa`, which `python -m loa` runs as well."""
 
 from .storage.interruption import end_on_signals
 

@@ -52,11 +52,11 @@ class AugmentedLagrangian(Algorithm):
 
     as soon as the gradient of \(L_\rho\) is smaller than the factor τ times the change that this makes to it, or after
     `patience` steps. If the violation of the constraints has hardly fallen since the last update, the penalty ρ grows
-    by a factor, unless it was only patience that ended. The first ρ is a multiple of \(\max(1, |f|) / \max(1, v)\),
-    where f and \(v = \frac12 \|c\|^2 + \frac12 \|\max(0, g)\|^2\) are those of the start. The iterate holds the
-    multipliers that an update at x gives, so that its residuals are the gradient of \(L_\rho\) and the violation. A
-    step takes what one of the inner method takes, and two gradients (one if the inner method knows the gradient at its
-    iterate).
+    by a factor, unless the update came only because of `patience`. The first ρ is a multiple of
+    \(\max(1, |f|) / \max(1, v)\), where f and \(v = \frac12 \|c\|^2 + \frac12 \|\max(0, g)\|^2\) are those of the
+    start. The iterate holds the multipliers that an update at x gives, so that its residuals are the gradient of
+    \(L_\rho\) and the violation. A step takes what one of the inner method takes, and two gradients (one if the inner
+    method knows the gradient at its iterate). `loa.problems.NonlinearPrograms` has an example.
 
     Arguments:
         inner: a method for smooth losses, such as `loa.LBFGS()`, `loa.Newton()` or `loa.Adam(0.1)`.

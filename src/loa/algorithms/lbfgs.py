@@ -116,6 +116,13 @@ class LBFGS(Algorithm):
 
     References: Nocedal, *Updating quasi-Newton matrices with limited storage*, 1980; Byrd, Nocedal and Schnabel,
     *Representations of quasi-Newton matrices and their use in limited memory methods*, 1994.
+
+    >>> import jax, loa
+    >>> rosenbrock = loa.problems.Rosenbrock(dimension=2)
+    >>> problems = rosenbrock.draw(jax.random.key(0), 3)
+    >>> losses = loa.trajectories(LBFGS(), rosenbrock, problems, horizon=100, key=jax.random.key(1)).losses
+    >>> bool((losses[..., -1] < 1e-6).all())
+    True
     """
 
     memory: int = eqx.field(static=True, default=10)

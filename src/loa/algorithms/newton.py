@@ -102,8 +102,26 @@ class Newton(Algorithm):
 class LevenbergMarquardt(Newton):
     r"""The method of Levenberg and Marquardt, for losses that are half the squared norm of `residuals`.
 
-    Newton's method with \(J^\top J\) in the place of the Hessian, where J is the derivative of the residuals. Arguments
-    are those of `Newton`. A step takes two values, one gradient and one Jacobian.
+    Newton's method with \(J^\top J\) in the place of the Hessian, where J is the derivative of the residuals. A step
+    takes two values, one gradient and one Jacobian.
+
+    Arguments:
+        log_damping, log_shrink, log_grow, scaling: as for `Newton`.
+
+    >>> import jax, loa
+    >>> class Roots(loa.ProblemClass):
+    ...     def sample(self, key):
+    ...         return jax.random.uniform(key, (3,), minval=1.0, maxval=9.0)
+    ...     def residuals(self, x, problem):
+    ...         return x**2 - problem
+    ...     def loss(self, x, problem):
+    ...         return 0.5 * jnp.sum(self.residuals(x, problem) ** 2)
+    ...     def start(self, problem, key):
+    ...         return jnp.ones(3)
+    >>> problems = Roots().draw(jax.random.key(0), 3)
+    >>> losses = loa.trajectories(LevenbergMarquardt(), Roots(), problems, horizon=20, key=jax.random.key(1)).losses
+    >>> bool((losses[..., -1] < 1e-6).all())
+    True
     """
 
     def look(self, oracle: Oracle, x: Float[Array, ...]) -> tuple[Scalar, Float[Array, ...], Float[Array, "d d"]]:

@@ -31,7 +31,7 @@ class PDHG(Algorithm):
        z^+ = \Pi_{[l, u]}(v), \quad y^+ = \sigma (v - z^+), \]
 
     where \(\sigma = \omega / \|A\|\) and \(1/\tau = \|P\| / 2 + \omega \|A\|\), which makes it converge. Nothing is
-    factored. A step takes one gradient and one projection.
+    factored. A step takes one gradient and one projection. `loa.problems.QuadraticPrograms` has an example of a class.
 
     Arguments:
         log_weight: the logarithm of ω, the weight of the dual variables.

@@ -114,7 +114,8 @@ class ProgramADMM(Algorithm):
     second-order cone share their scaling and their penalty, so that the projection stays exact.
 
     A step takes one gradient and one projection. Where all problems of a class share P and A, `factored` may hold what
-    `Factored.of` makes of them, so that nothing is factored when a problem arrives.
+    `Factored.of` makes of them, so that nothing is factored when a problem arrives. `loa.problems.QuadraticPrograms`
+    has an example.
 
     Arguments:
         log_penalty: the logarithm of the first ρ, relative to the size of P and q.

@@ -19,7 +19,7 @@ from .algorithm import Algorithm
 class NewtonPoint(NamedTuple):
     """The point, the Hessian, and what to fall back to: the last good residual, the point after it, the damping.
 
-    And the logarithm of how much larger the next residual may be.
+    And the logarithm of how much larger the next residual may be, and the loss at the point to fall back to.
     """
 
     x: Float[Array, ...]
@@ -28,6 +28,7 @@ class NewtonPoint(NamedTuple):
     back: Float[Array, ...]
     log_damping: Scalar
     allowed: Scalar
+    value: Scalar
 
 
 SETTLES = 0.985
@@ -48,8 +49,13 @@ class SemismoothNewton(Algorithm):
     back, and a proximal gradient step of size 1/L is made in its place. The damping μ grows then by a factor of ten,
     and shrinks by the factor `shrink` when a step succeeds.
 
-    A step takes one gradient, two proximal mappings and, unless it is frozen, a Hessian; it solves d linear equations.
-    If the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves most of the other work.
+    A residual can be small far away from the solutions, and is 0 at maxima as well. With `descent`, the loss decides
+    instead: it is that of the proximal gradient step from the new point, and must be lower than it was for the last
+    point that was kept, or as low but for rounding, with a smaller residual.
+
+    A step takes one gradient, two proximal mappings, a loss if that decides, and a Hessian unless it is frozen; it
+    solves d linear equations. If the proximal mapping acts on each coordinate alone, P is diagonal, and saying so saves
+    most of the other work.
 
     Arguments:
         log_damping: the logarithm of the first μ.
@@ -59,8 +65,17 @@ class SemismoothNewton(Algorithm):
         log_step: s, the logarithm of β relative to 1/L.
         frozen: whether the Hessian at the start is used throughout.
         separable: whether the proximal mapping acts on each coordinate alone, as that of a box or of the 1-norm does.
+        descent: whether the loss must decrease; by default it must. The residual alone needs fewer steps on some
+            quadratic problems.
 
     Reference: Facchinei and Pang, *Finite-dimensional variational inequalities and complementarity problems*, 2003.
+
+    >>> import jax, loa
+    >>> lasso = loa.problems.Lasso(rows=12, columns=6)
+    >>> problems = lasso.draw(jax.random.key(0), 3)
+    >>> losses = loa.trajectories(SemismoothNewton(), lasso, problems, horizon=20, key=jax.random.key(1)).losses
+    >>> bool((losses[..., -1] < losses[..., 0]).all())
+    True
     """
 
     on_vectors: ClassVar[bool] = True
@@ -71,17 +86,24 @@ class SemismoothNewton(Algorithm):
     log_step: Float[Array, ""] = eqx.field(converter=parameter("log_step"), default=0.0)
     frozen: bool = eqx.field(static=True, default=False)
     separable: bool = eqx.field(static=True, default=False)
+    descent: bool = eqx.field(static=True, default=True)
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> NewtonPoint:
         hessian = oracle.hessian(x0)
         numbers = (each.astype(x0.dtype) for each in (self.log_damping, self.log_progress))
-        return NewtonPoint(x0, hessian, jnp.full((), jnp.inf, x0.dtype), x0, *numbers)
+        none = jnp.full((), jnp.inf, x0.dtype)
+        return NewtonPoint(x0, hessian, none, x0, *numbers, none)
 
     def step(self, oracle: Oracle, state: NewtonPoint, key: Key[Array, ""]) -> NewtonPoint:
         x, small, gradient = state.x.ravel(), 1.0 / oracle.smoothness(), oracle.gradient(state.x).ravel()
         safe = oracle.prox(x - small * gradient, small)
         length = norm(x - safe)
         better = length < jnp.exp(state.allowed) * state.reached
+        value = state.value
+        if self.descent:
+            value = oracle.value(safe)
+            rounding = 10 * jnp.finfo(x.dtype).eps * jnp.abs(state.value)
+            better = (value < state.value - rounding) | (better & (value <= state.value + rounding))
         log_damping = jnp.where(better, state.log_damping + self.log_shrink, state.log_damping + jnp.log(10.0))
         log_damping = jnp.clip(log_damping, -23.0, 3.0)
         beta = jnp.exp(self.log_step).astype(x.dtype) * small
@@ -94,7 +116,7 @@ class SemismoothNewton(Algorithm):
         back = jnp.where(better, safe, state.back)
         reached = jnp.where(better, length, state.reached)
         allowed = jnp.minimum(state.allowed, SETTLES * state.allowed)
-        return NewtonPoint(ahead, hessian, reached, back, log_damping, allowed)
+        return NewtonPoint(ahead, hessian, reached, back, log_damping, allowed, jnp.where(better, value, state.value))
 
     def _prox(
         self, oracle: Oracle, point: Float[Array, " d"], beta: Scalar

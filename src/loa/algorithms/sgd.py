@@ -23,6 +23,22 @@ class SGD(Algorithm):
         step_size: α > 0.
 
     Reference: Robbins and Monro, *A stochastic approximation method*, 1951.
+
+    >>> import jax, loa
+    >>> import jax.numpy as jnp
+    >>> class Averages(loa.ProblemClass):  # of ten numbers, by one of them at a time
+    ...     def sample(self, key):
+    ...         return jax.random.normal(key, (10,))
+    ...     def loss(self, x, problem):
+    ...         return 0.5 * jnp.mean((x - problem) ** 2)
+    ...     def start(self, problem, key):
+    ...         return jnp.asarray(10.0)
+    ...     def stochastic_loss(self, x, problem, key):
+    ...         return 0.5 * (x - jax.random.choice(key, problem)) ** 2
+    >>> problems = Averages().draw(jax.random.key(0), 3)
+    >>> losses = loa.trajectories(SGD(0.1), Averages(), problems, horizon=50, key=jax.random.key(1)).losses
+    >>> bool((losses[..., -1] < 0.1 * losses[..., 0]).all())
+    True
     """
 
     step_size: Float[Array, ...] = eqx.field(converter=parameter("step_size"))

@@ -15,7 +15,8 @@ class WarmStart(eqx.Module):
     r"""A guess of the solution of a quadratic program and of its multipliers.
 
     \((x, y) = C^\top (1, w, \max(W^\top w + b, 0))\), where w are the whitened entries of q, l and u. The inner weights
-    W and b are random and fixed, so that C is a solution of least squares (`loa.learning.warm_start`).
+    W and b are random and fixed, so that C is a solution of least squares
+    (`loa.learning.programs.learn_warm_start`).
     """
 
     mean: Float[Array, " p"]

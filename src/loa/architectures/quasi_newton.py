@@ -85,8 +85,8 @@ class LearnedQuasiNewton(Algorithm):
        \mu = \mu_0 + \mu_1\, \ell(x^{(t)}, \theta)^p. \]
 
     Steps are no longer than a learned radius. Directions need not be exact, so all but the point, its loss and its
-    gradient is in float32. One value and one gradient per step. h is the curvature (V, w) and the logarithms of
-    \(\mu_0, \mu_1\), p, α and the radius.
+    gradient is in float32. A step takes one value and one gradient. h is the curvature (V, w), the power p, and the
+    logarithms of \(\mu_0, \mu_1\), α and the radius.
     """
 
     on_vectors: ClassVar[bool] = True

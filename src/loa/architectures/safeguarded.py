@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -254,30 +255,26 @@ class Safeguarded(Algorithm):
         )
         if not prox:
             return jnp.where(due, slope, none), seen
-        return jax.lax.cond(due, lambda: prox_residual(remembering, state.x, oracle.problem), lambda: none), seen
+        residual = prox_residual(remembering, state.x, oracle.problem)  # the same as that of the criterion, if that has one
+        return jnp.where(due, residual, none), seen
 
     def _rescued(
         self, oracle: Oracle, state: GuardedState, guard: Guard, x: Any, key: Key[Array, ""]
     ) -> tuple[Any, Any]:
-        """The iterate and the state of the fallback after a step of it, if that is in control; else both unchanged.
-
-        A loop of at most one round, because in a batch a loop takes no time if nobody needs it, unlike a branch. The
-        point where the fallback starts is carried by the loop, or XLA would compute in advance what is asked there.
-        """
+        """The iterate and the state of the fallback after a step of it, if that is in control; else both unchanged."""
         fresh = state.guard.trusted & ~guard.trusted
 
-        def begun(start: Any) -> Any:
-            return initial_state(self.fallback, oracle, start, jax.random.fold_in(key, 1))
+        def begun(oracle: Oracle, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+            x, idle = carry
+            return x, _like(idle, initial_state(self.fallback, oracle, x, jax.random.fold_in(key, 1)))
 
-        def advance(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-            _, start, idle = carry
-            before = oracle.cond(fresh, lambda: _like(idle, begun(start)), lambda: idle)
-            after = _like(idle, self.fallback.step(oracle, before, key))
-            return jnp.asarray(False), self.fallback.iterate(after), after
+        def advanced(oracle: Oracle, carry: tuple[Any, Any]) -> tuple[Any, Any]:
+            _, before = _if_needed(oracle, fresh, begun, carry)
+            after = _like(before, self.fallback.step(oracle, before, key))
+            return self.fallback.iterate(after), after
 
-        carry = (~guard.trusted, jnp.where(guard.trusted, x, guard.best.x), state.fallback)
-        _, x, fallback = oracle.while_loop(lambda carry: carry[0], advance, carry)
-        return x, fallback
+        carry = (jnp.where(guard.trusted, x, guard.best.x), state.fallback)
+        return _if_needed(oracle, ~guard.trusted, advanced, carry)
 
 
 def safeguard(
@@ -324,6 +321,24 @@ def _look(oracle: Oracle, x: Any) -> tuple[Scalar, Any]:
         merit = gap(oracle.problem_class, x, oracle.problem)
         return merit, merit
     return loss_and_gradient(oracle.problem_class, x, oracle.problem)
+
+
+def _if_needed(oracle: Oracle, needed: Any, change: Callable[[Oracle, Any], Any], carry: Any) -> Any:
+    """The carry after a change that calls the oracle, if it is needed.
+
+    This is a loop of at most one round, because in a batch a loop takes no time if nobody needs it, unlike a branch.
+    The problem is bound to the carry, or XLA would factor its matrices in advance, outside of the loop.
+    """
+    arrays, rest = eqx.partition((oracle.problem_class, oracle.problem), eqx.is_array)
+
+    def body(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        bound, inner = jax.lax.optimization_barrier((arrays, state[1]))
+        own = Oracle(*eqx.combine(bound, rest), oracle.calls, oracle.running)
+        changed = change(own, inner)
+        oracle.calls = own.calls
+        return jnp.asarray(False), changed
+
+    return oracle.while_loop(lambda state: state[0], body, (needed, carry))[1]
 
 
 def _like(form: Any, state: Any) -> Any:

@@ -160,8 +160,12 @@ def certify_posterior(
     Arguments:
         values: (problem, candidate), on the posterior problems.
         posterior, prior: one probability per candidate; the posterior may be any, `gibbs_posterior` is the best.
+        cap: the largest possible value.
         lam: λ in (0, 1), or a grid of them, declared beforehand and paid for.
+        confidence: in (0, 1).
+        functional, unit: whose mean it is, and what its values count, for the sentence.
         lam_origin: how λ was chosen, for the record.
+        draws: fingerprints of the draws by role, for the record.
 
     Returns:
         The certificate.
@@ -194,6 +198,10 @@ def certify_occam(
     Arguments:
         values: (problem,) of the chosen candidate, on the posterior problems.
         prior_mass: π(h) in (0, 1].
+        cap: the largest possible value.
+        confidence: in (0, 1).
+        functional, unit: whose mean it is, and what its values count, for the sentence.
+        draws: fingerprints of the draws by role, for the record.
 
     Returns:
         The certificate.

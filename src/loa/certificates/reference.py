@@ -165,8 +165,12 @@ def reference_certificates(
         values: (problem, candidate), on the posterior problems.
         posterior: one probability per candidate, for PAC-Bayes-kl.
         prior: one probability per candidate.
+        cap: the largest possible value.
+        confidence: in (0, 1).
+        functional, unit: whose mean it is, and what its values count, for the sentences.
         lam: λ of the paper's theorem, chosen on prior problems by `choose_paper_lambda`; without it, a grid is paid
             for. With the sharp constant λ is twice as large.
+        draws: fingerprints of the draws by role, for the record.
 
     Returns:
         Three certificates.

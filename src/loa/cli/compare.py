@@ -12,7 +12,7 @@ from .sentences import fail, one_sentence
 
 
 def compare(
-    experiment: Annotated[str, typer.Argument(help="Name of an experiment; see `loa list`.")],
+    experiment: Annotated[str, typer.Argument(help="Name of an experiment (see `loa list`), or a file with your own.")],
     algorithms: Annotated[
         str, typer.Option(help="Names separated by commas: learned, baselines; all by default.")
     ] = "",

@@ -47,8 +47,8 @@ def along_sequences(
     certify algorithms on the new class is to do so for warm-started problems. A mean over its problems is the mean
     along sequences; draws are independent, because each has its own sequence, so that certificates count sequences.
 
-    The sequences are those of `algorithm`. As any algorithm that meets the criterion finds nearly the same solutions,
-    those of another one differ little from them; `loa.rollout` measures an algorithm along its own.
+    The sequences are those of `algorithm`. Any algorithm that meets the criterion finds nearly the same solutions, so
+    the sequences of another one differ little from these; `loa.rollout` measures an algorithm along its own sequences.
 
     Arguments:
         problem_class: a class that defines `next`.

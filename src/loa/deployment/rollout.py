@@ -60,8 +60,8 @@ def rollout(
         criterion, horizon, functionals, width, devices: as for `loa.evaluate`.
         length: the number of problems in each sequence, at least 1.
         key: a PRNG key.
-        warm: whether problems are started at the solution before; if not, each one is started as the class says. Or a
-            function of that solution, such as one that shifts a plan by a step.
+        warm: whether problems are started at the solution before; if not, each one is started as the class says. A
+            function of that solution gives the start instead, such as one that shifts a plan by a step.
 
     Returns:
         The values of all functionals, with the axes (sequence, place in the sequence), as `loa.certify` takes them for

@@ -36,6 +36,9 @@ def get(name: str) -> Experiment:
 
     Returns:
         An `Experiment`, with `problem_class`, `criterion`, `horizon`, `baselines` and `sizes`.
+
+    >>> get("lasso").horizon
+    600
     """
     if not isinstance(name, str) or name not in DESCRIPTIONS:
         raise ValueError(f"there is no experiment {name!r}; there are {', '.join(DESCRIPTIONS)}.")

@@ -64,13 +64,15 @@ def adapt(
 
     Each round runs `candidates` settings on all problems. On each problem the settings are weighted by how good they
     are there, and a ridge regression from the features of the problems to these settings gives new slopes. The next
-    round tries settings around it, in a box that is a third as wide. What is returned has the smallest mean of all that
-    was tried; the first round has no slopes, so that it is at least as good as the best of its constant settings.
+    round tries settings around this regression, in a box that is a third as wide. The algorithm with the smallest mean
+    of all that were tried is returned. The first round has no slopes, so the result is at least as good as the best
+    constant setting of that round.
 
     Arguments:
         algorithm_factory: makes an algorithm from parameters given by keyword, such as `loa.HeavyBall`. The parameters
             that it sets must be numbers in fields of the algorithm.
         space: the range of each parameter, as in `loa.tune`.
+        problem_class, problems, criterion, horizon, key: as for `loa.evaluate`; the problems are those to learn from.
         functional: its mean is made small; the stopping time by default.
         start: the setting to begin with; the middle of each range that it does not name.
         candidates: the number of settings in a round, at least 2.

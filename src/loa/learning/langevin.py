@@ -95,7 +95,7 @@ def langevin_support(
     Returns:
         The candidates as a stack, and their performance on the prior problems.
 
-    The page docs/generalization.md has an example.
+    The page docs/learning.md has an example.
     """
     check_algorithm("algorithm", algorithm)
     check_setting(problem_class, criterion, horizon, key)

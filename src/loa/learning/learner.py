@@ -20,6 +20,7 @@ from ..trajectory.walk import Walk
 from .objective import Objective, OverSegments, Segment, Slot
 
 CLIPPED_ADAM = optax.chain(optax.clip_by_global_norm(1.0), optax.scale_by_adam())
+"""How steps of training descend, unless told otherwise."""
 
 
 @functools.cache  # functions are compared by identity: with others, the same training would be compiled again
@@ -32,9 +33,6 @@ def decaying(learning_rate: float, steps: int) -> optax.Schedule:
 def solved_within(horizon: int) -> Indicator:
     """The property that a problem is solved within the horizon."""
     return Indicator("solved", lambda tau: tau <= horizon)
-
-
-"""How steps of training descend, unless told otherwise."""
 
 
 class Learner(NamedTuple):

@@ -2,14 +2,15 @@
 
 The rule, in three rounds on training problems and a final on validation problems:
 
-1. Every family tries a few settings on half of the problems. The better half stays.
+1. Every family tries a few settings on half of the problems. The better half stays. Classical methods get all of them.
 2. Those that stay try more settings on all problems. The best three stay.
 3. Those that stay try more settings still.
 
 The final compares the best setting of each, and the best classical method of the first round, on the validation
 problems. The smallest cost wins; a classical method wins ties. Whatever solves significantly fewer problems than a
-classical method comes after those that do not, if a mean is what counts. Neither prior, posterior nor held-out problems
-are involved, so whatever wins, certificates on those are valid.
+classical method (if a mean is what counts), or ends with significantly higher losses, comes after those that do not: in
+the final, and among the settings that a family tries. Few steps to a bad stationary point are no advantage. Neither
+prior, posterior nor held-out problems are involved, so whatever wins, certificates on those are valid.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -33,6 +34,7 @@ from ..trajectory.evaluation import Performance, evaluate
 from ..trajectory.functionals import Functional
 from .cost import Cost
 from .tuning import Space, search
+from .verdict import LOSSES, Verdict, unreliable
 
 ROUNDS = ((8, 1, 0.5), (10, 2, 1.0), (10, 3, 1.0))
 """In each round, how many settings a family tries at a time, how often, and on which share of the problems."""
@@ -42,9 +44,6 @@ LAST = 3
 
 TIMING = 12.0
 """About how many seconds the final spends on timing, where time is what counts."""
-
-FEWER = 0.05
-"""The probability of calling an algorithm less reliable than a classical method by chance."""
 
 SLACK, SHORTEST = 2.0, 40
 """Later rounds cut off runs at this multiple of the steps that 95% of the family's best runs took, or at 40 steps."""
@@ -84,9 +83,9 @@ class Standing:
     problems: int
     came_to: str
     longest: float = math.inf
-    """What 95% of the runs of the best setting took, in steps."""
+    """What 95% of the runs of the best setting took, in steps; infinite if there were none."""
     reliable: bool = True
-    """Whether it solves as many problems of the final as the classical method there, but for chance."""
+    """Whether it is not behind the classical method of the final."""
 
     @property
     def failed(self) -> bool:
@@ -101,44 +100,6 @@ class Standing:
         """For the summary of a run."""
         numbers = {"cost": self.cost, "problems": self.problems, "came_to": self.came_to, "setting": dict(self.setting)}
         return {"name": self.family.name, "kind": self.family.kind} | numbers
-
-
-class Verdict(NamedTuple):
-    """An algorithm on the validation problems: its cost, which of them it solves, most calls per step, mean steps."""
-
-    cost: float
-    solved: np.ndarray
-    calls_per_step: float = 0.0
-    steps: float = 0.0
-
-
-def solves_fewer(solved: np.ndarray, reference: np.ndarray) -> bool:
-    """Whether an algorithm solves fewer problems than another one, by more than chance (a one-sided sign test).
-
-    Arguments:
-        solved: which of some problems an algorithm solves.
-        reference: which of them the other one solves.
-
-    >>> one, other = np.arange(100) < 90, np.arange(100) < 95
-    >>> solves_fewer(one, other), solves_fewer(other, one), solves_fewer(one, np.arange(100) < 93)
-    (True, False, False)
-    """
-    lost, gained = int((reference & ~solved).sum()), int((solved & ~reference).sum())
-    tail = sum(math.comb(lost + gained, number) for number in range(lost, lost + gained + 1))
-    return lost > gained and tail <= FEWER * 2 ** (lost + gained)
-
-
-def unreliable(cost: Cost, solved: Mapping[str, np.ndarray], classical: Sequence[str]) -> set[str]:
-    """The names of those that solve fewer problems than one of the classical methods, where the cost is a mean.
-
-    Arguments:
-        cost: what is to be small; other measures than the mean count what is not solved themselves.
-        solved: which validation problems each algorithm solves, by name.
-        classical: the names of classical methods.
-    """
-    if cost.measure != "mean":
-        return set()
-    return {name for name, own in solved.items() if any(solves_fewer(own, solved[other]) for other in classical)}
 
 
 @dataclass(frozen=True)
@@ -166,12 +127,14 @@ class Race:
 
     def run(self, families: Sequence[Family]) -> list[Standing]:
         """All families in the order in which they finished, the winner first."""
-        racing, classical, out = [Standing(each, each.start, math.inf, 0, "the start") for each in families], [], []
+        entered = [Standing(each, each.start, math.inf, 0, "the start") for each in families]
+        classical, racing = _parted(entered)
+        classical, references = self._classical(classical)
+        out: list[Standing] = []
         for number in range(len(ROUNDS)):
-            ran = sorted((self._tried(each, number) for each in racing), key=_order)
-            self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in ran))
-            if number == 0:
-                classical, ran = _parted(ran)
+            ran = sorted((self._tried(each, number, references) for each in racing), key=_order)
+            shown = sorted(ran + classical, key=_order) if number == 0 else ran
+            self.report(f"round {number + 1}: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in shown))
             room = max(LAST, math.ceil(len(ran) / 2)) if number == 0 else LAST
             racing, out = ran[:room], ran[room:] + out
         failed = [each for each in racing if each.failed]
@@ -183,16 +146,42 @@ class Race:
         self.report("final: " + ", ".join(f"{s.family.name} {s.cost:.4g}" for s in final))
         return final + out
 
-    def _tried(self, standing: Standing, number: int) -> Standing:
-        """The family after one more round. One that fails on this class, whatever the reason, comes last."""
+    def _classical(self, standings: Sequence[Standing]) -> tuple[list[Standing], list[Verdict]]:
+        """Classical methods after a run on all training problems, and what came of them, both best first."""
+        found = []
+        for each in standings:
+            try:
+                performance = self._evaluated(stack([each.algorithm]), self.training, self.horizon, self.checkpoints)
+            except (ValueError, TypeError, FloatingPointError) as error:
+                found.append((self._failed(each, error), None))
+                continue
+            verdict = self._verdicts(performance)[0]
+            longest = float(np.quantile(performance["stopping_time"], 0.95))
+            count = count_problems(self.training)
+            found.append((Standing(each.family, {}, verdict.cost, count, "round 1", longest), verdict))
+        found.sort(key=lambda each: _order(each[0]))
+        return [each for each, _ in found], [verdict for _, verdict in found if verdict is not None]
+
+    def _failed(self, standing: Standing, error: Exception) -> Standing:
+        """A family that could not be run on this class, whatever the reason."""
+        self.report(f"{standing.family.name} does not work here: {error}")
+        return replace(standing, cost=math.inf, came_to="round 1", longest=math.inf)
+
+    def _tried(self, standing: Standing, number: int, references: Sequence[Verdict]) -> Standing:
+        """The family after one more round. One that fails on this class comes last.
+
+        A setting that ends with clearly higher losses than a classical method has an infinite cost.
+        """
         family, (settings, times, part), came_to = standing.family, ROUNDS[number], f"round {number + 1}"
         count = max(4, int(part * count_problems(self.training)))
         problems = jax.tree.map(lambda leaf: leaf[:count], self.training)
+        known = [each.first(count) for each in references]
         seen: list[tuple[float, float]] = []
 
         def costs(made: list[Algorithm]) -> list[float]:
             performance = self._evaluated(stack(made), problems, self._cut(standing), self.checkpoints)
-            found, times = self._costs(performance), performance["stopping_time"]
+            verdicts, times = self._verdicts(performance), performance["stopping_time"]
+            found = [math.inf if any(each.behind(r, unsolved=False) for r in known) else each.cost for each in verdicts]
             seen.extend(zip(found, np.quantile(times, 0.95, axis=(1, 2)).tolist(), strict=True))
             return found
 
@@ -204,23 +193,24 @@ class Race:
                 costs([family.make()])
                 setting = {}
         except (ValueError, TypeError, FloatingPointError) as error:
-            self.report(f"{family.name} does not work here: {error}")
-            return Standing(family, standing.setting, math.inf, count, came_to)
+            return self._failed(standing, error)
         cost, longest = min(seen)
         return Standing(family, setting, cost, count, came_to, longest)
 
-    def _costs(self, performance: Performance) -> list[float]:
-        """The cost of each candidate of a stack. A step takes the same time whatever the setting."""
+    def _verdicts(self, performance: Performance) -> list[Verdict]:
+        """What came of each candidate of a stack. A step takes the same time whatever the setting."""
         values, solved = performance[self.cost.weighed_by], performance.outcome == "solved"
         each_step = performance.seconds / max(float(values.sum()), 1.0) if self.cost.by_clock else 1.0
         measured = [each_step * float(each.mean()) if self.cost.by_clock else self.cost.of(each) for each in values]
-        return [self.cost.per_solved(cost, share.mean()) for cost, share in zip(measured, solved, strict=True)]
+        costs = [self.cost.per_solved(cost, share.mean()) for cost, share in zip(measured, solved, strict=True)]
+        rows = [{name: each[k] for name, each in performance.values.items()} for k in range(len(costs))]
+        return [Verdict.of(*each) for each in zip(costs, rows, performance.outcome, strict=True)]
 
     def _final(self, standings: list[Standing]) -> list[Standing]:
         """The costs on the validation problems."""
         found = self.judged({each.family.name: each.algorithm for each in standings})
         classical = [each.family.name for each in standings if each.family.kind == "classical"]
-        behind = unreliable(self.cost, {name: each.solved for name, each in found.items()}, classical)
+        behind = unreliable(self.cost, found, classical)
         final = {"problems": count_problems(self.validation), "came_to": "the final"}
         return [
             replace(each, cost=found[each.family.name].cost, reliable=each.family.name not in behind, **final)
@@ -240,13 +230,10 @@ class Race:
             costs = {name: each / count_problems(self.validation) for name, each in seconds.items()}
         else:
             costs = {name: self.cost.of(each[self.cost.functional]) for name, each in first.items()}
-        solved = {name: each.outcome[:, 0] == "solved" for name, each in first.items()}
-        steps = {name: float(each["stopping_time"].mean()) for name, each in first.items()}
+        found = {name: Verdict.of(costs[name], each.values, each.outcome) for name, each in first.items()}
         return {
-            name: Verdict(
-                self.cost.per_solved(cost, float(solved[name].mean())), solved[name], _rate(first[name]), steps[name]
-            )
-            for name, cost in costs.items()
+            name: each._replace(cost=self.cost.per_solved(each.cost, float(each.solved.mean())))
+            for name, each in found.items()
         }
 
     def _evaluated(self, algorithm: Any, problems: Any, horizon: int, checkpoints: Path | None) -> Performance:
@@ -257,19 +244,13 @@ class Race:
             criterion=self.criterion,
             horizon=horizon,
             key=self.key,
-            functionals=self.functionals,
+            functionals=self.functionals + (() if hasattr(self.problem_class, "merit") else LOSSES),
             checkpoints=checkpoints,
         )
 
     def _cut(self, standing: Standing) -> int:
         """A horizon that settings of this family which are better than its best so far do not reach."""
         return int(min(self.horizon, max(SHORTEST, SLACK * standing.longest)))
-
-
-def _rate(performance: Performance) -> float:
-    """The largest number of oracle calls per step on any problem; 0 if calls are not measured."""
-    calls = performance.values.get("oracle_calls", np.zeros(1))
-    return float(np.max(calls / np.maximum(performance["stopping_time"], 1)))
 
 
 def _parted(standings: Sequence[Standing]) -> tuple[list[Standing], list[Standing]]:

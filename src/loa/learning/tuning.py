@@ -103,6 +103,7 @@ def tune(
     Arguments:
         algorithm_factory: makes an algorithm from parameters given by keyword, such as `loa.HeavyBall`.
         space: the range of each parameter: `(low, high)` or `loa.learning.Interval(low, high, logarithmic=True)`.
+        problem_class, problems, criterion, horizon, key: as for `loa.evaluate`; the problems are those to learn from.
         functional, measure: what is optimized, such as `measure=lambda values: loa.measures.quantile(values, 0.95)`.
         maximize: for measures of which more is better, such as the probability of success.
         start: a setting to try first, such as the usual one; the middle of each range that it does not name.

@@ -42,13 +42,24 @@ def tune_by_gradient(
 
     Arguments:
         algorithm_factory, space: as in `loa.tune`.
+        problem_class: the class of the problems.
+        problems: a stack of problems to learn from.
         functional: what is minimized.
         horizon: the number of steps.
+        key: a PRNG key, for random starts and algorithms.
         start: where the search begins; the middle of each range that it does not name.
         iterations: the largest number of iterations of L-BFGS.
 
     Returns:
         `Tuned`: the best algorithm, its parameters, and all settings that were tried.
+
+    >>> import loa
+    >>> example = loa.problems.RunningExample()
+    >>> tuned = tune_by_gradient(loa.GradientDescent, {"step_size": (0.01, 0.19)}, example,
+    ...                          example.draw(jax.random.key(0), 20), functional=loa.Gap(step=5), horizon=5,
+    ...                          key=jax.random.key(1))
+    >>> tuned.value < tuned.tried[0][1]
+    True
     """
     from scipy import optimize
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class Choice:
         problems: how many validation problems there were.
         entrants: the families that raced when the algorithm was learned, best first.
         solved: the share of the validation problems that each of them solves.
+        higher: the share on which it solves a problem, but with a clearly higher loss than the chosen one; not 0.
     """
 
     minimize: str = "steps"
@@ -48,6 +50,7 @@ class Choice:
     problems: int = 0
     entrants: tuple[Entrant, ...] = ()
     solved: Mapping[str, float] = field(default_factory=dict)
+    higher: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def own(self) -> str:
@@ -81,6 +84,10 @@ class Choice:
         >>> print(Choice("steps", "CG", {"learned": 50, "CG": 50}, 250, (), {"learned": 0.0, "CG": 0.0}).sentence())
         None of the algorithms solves any of 250 validation problems: allow more steps, or a larger tolerance. What is \
 deployed is CG.
+        >>> print(Choice("steps", "CG", {"learned": 2.0, "CG": 4.0}, 9, (), {"learned": 1, "CG": 1}, {"learned": 1})
+        ...       .sentence())
+        The learned algorithm has 0.5 × the steps of CG on 9 validation problems, but ends with a clearly higher loss \
+than CG on 100% of them, so CG is deployed.
         """
         if self.rival is None:
             return ""
@@ -91,8 +98,7 @@ deployed is CG.
         where, words = f"on {self.problems} validation problems", self.minimize
         if self.chosen != self.own and self.costs.get(self.own, math.inf) < self.costs[self.chosen]:
             cheaper = f"The learned algorithm has {self.costs[self.own] / self.costs[self.chosen]:.2g} × the {words}"
-            shares = f"{self.solved.get(self.own, 0.0):.0%} of them instead of {self.solved.get(self.chosen, 0.0):.0%}"
-            return f"{cheaper} of {self.chosen} {where}, but solves {shares}, so {self.chosen} is deployed."
+            return f"{cheaper} of {self.chosen} {where}, but {self._weakness()}, so {self.chosen} is deployed."
         if self.classical is not None:
             beaten = f"Nothing that was {self.own} beats {self.classical} in {words} {where}"
             return f"{beaten}, so {self.classical} is deployed."
@@ -102,6 +108,17 @@ deployed is CG.
             return f"{who} was chosen: {where} it has {own:.3g} {words}, and those of {self.rival} are infinite."
         share = f"{own / best:.2g} × the {words}" if best > 0 else f"{own:.3g} instead of {best:.3g} {words}"
         return f"{who} was chosen: {where} it has {share} of {self.rival}."
+
+    def _weakness(self) -> str:
+        """Why what costs less was not chosen."""
+        if self.higher.get(self.own, 0.0) > 0:
+            return f"ends with a clearly higher loss than {self.chosen} on {self.higher[self.own]:.0%} of them"
+        own, chosen = (self.solved.get(name, 0.0) for name in (self.own, self.chosen))
+        return f"solves {own:.0%} of them instead of {chosen:.0%}"
+
+    def to_json(self) -> dict[str, Any]:
+        content = dataclasses.asdict(self)
+        return content if self.higher else {name: each for name, each in content.items() if name != "higher"}
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Choice:

@@ -150,6 +150,7 @@ def compare(
 
     Arguments:
         algorithms: by name.
+        problem_class: the class of the problems.
         problems: a stack of problems, from `problem_class.draw` or your own.
         criterion, horizon, key, replicates, executor, progress: as for `loa.evaluate`.
         functionals: what to measure, `loa.StoppingTime()` among them; any functional of your own appears in the table.
@@ -157,6 +158,14 @@ def compare(
     Returns:
         A `Comparison`: `.table(title)` for the terminal, `.advantage(name, over=other)` and `.faster(name, over=other)`
         for pairs, `.verdict(name, over=other)` for what is certain, `.algorithms` for all measures.
+
+    >>> import jax, loa
+    >>> example = loa.problems.RunningExample()
+    >>> found = compare({"long steps": loa.GradientDescent(0.15), "short steps": loa.GradientDescent(0.05)}, example,
+    ...                 example.draw(jax.random.key(0), 100), criterion=loa.distance_below(1e-3), horizon=200,
+    ...                 key=jax.random.key(1))
+    >>> found.verdict("long steps", over="short steps").outcome
+    'better'
     """
     check_type("algorithms", algorithms, Mapping, "a dict of algorithms by name")
     if not algorithms or not all(isinstance(name, str) for name in algorithms):

@@ -148,7 +148,7 @@ class RunSummary:
         content |= {
             "functionals": [dataclasses.asdict(each) for each in self.functionals],
             "learned": self.learned.to_json(),
-            "choice": dataclasses.asdict(self.choice),
+            "choice": self.choice.to_json(),
             "baselines": {name: each.to_json() for name, each in self.baselines.items()},
             "certificates": [dataclasses.asdict(each) for each in self.certificates],
             "more_tests": {name: each.to_json() for name, each in self.more_tests.items()},

@@ -10,7 +10,8 @@ import numpy as np
 from ..algorithms.algorithm import Algorithm
 from ..experiments.experiment import Experiment
 from ..learning.cost import Cost
-from ..learning.race import Race, Verdict, unreliable
+from ..learning.race import Race
+from ..learning.verdict import Verdict, unreliable
 from ..problems.role import Role, own_key
 from ..results.choice import Choice, Entrant
 from ..storage.plain_json import decoded
@@ -29,8 +30,9 @@ def chosen(
 ) -> tuple[Choice, float]:
     """Judge algorithms by a cost on the validation problems; the best one is chosen.
 
-    Where the cost is a mean, one that solves significantly fewer problems than a classical method is not chosen. Of
-    equal costs, such as probabilities that are 0, that of fewer steps is preferred, and then the classical method.
+    One that ends with significantly higher losses than a classical method is not chosen; nor is one that solves
+    significantly fewer problems, where the cost is a mean. Of equal costs, such as probabilities that are 0, that of
+    fewer steps is preferred, and then the classical method.
     Validation problems are used neither for the prior nor for any certificate.
 
     Arguments:
@@ -48,11 +50,13 @@ def chosen(
     order = sorted(verdicts, key=lambda name: (verdicts[name].steps, name == LEARNED))
     costs = {name: verdicts[name].cost for name in order}
     solved = {name: each.solved for name, each in verdicts.items()}
-    behind = unreliable(cost, solved, [name for name in algorithms if name != LEARNED])
+    behind = unreliable(cost, verdicts, [name for name in algorithms if name != LEARNED])
     winner = min(costs, key=lambda name: (name in behind, np.nan_to_num(costs[name], nan=np.inf)))
     shares = {name: float(each.mean()) for name, each in solved.items()}
     entrants = tuple(Entrant(**each) for each in decoded(facts.get("race", [])))
-    choice = Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares)
+    higher = {name: float(each.worse_than(verdicts[winner]).mean()) for name, each in verdicts.items()}
+    higher = {name: share for name, share in higher.items() if share}
+    choice = Choice(str(cost), winner, costs, experiment.sizes[Role.validation.text], entrants, shares, higher)
     return choice, verdicts[winner].calls_per_step
 
 
@@ -78,4 +82,4 @@ def judged(
 
     arrays = place.arrays(stage, judge)
     found = zip(algorithms, *(arrays[name] for name in Verdict._fields), strict=True)
-    return {name: Verdict(float(cost), solved, float(rate), float(steps)) for name, cost, solved, rate, steps in found}
+    return {name: Verdict(*numbers)._replace(cost=float(numbers[0])) for name, *numbers in found}

@@ -1,4 +1,4 @@
-"""A run, from top to bottom: learn, prior, plan, posterior, certify, test, write."""
+"""A run, from top to bottom: learn, choose, guard, prior, plan, posterior, certify, test, write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proportions: what one may be, and exact limits for it from a number of successes (Clopper and Pearson)."""
+"""Proportions: which are admissible, and exact limits for one from a number of successes (Clopper and Pearson)."""
 
 from __future__ import annotations
 

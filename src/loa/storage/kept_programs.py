@@ -31,7 +31,7 @@ def keep_programs(directory: str | os.PathLike[str] | None = None) -> Path | Non
     """Keep compiled programs on disk, so that the next process loads them instead of compiling them again.
 
     The command line does so unless the environment variable `LOA_KEEP_PROGRAMS` is 0. Call it first in a script of
-    yours, before `import jax`: XLA then does not print its doubts about every program that it loads. Programs of other
+    yours, before `import jax`: XLA then does not print a warning about every program that it loads. Programs of other
     versions, of other kinds of processors and with other flags of XLA are kept apart, damaged ones are removed, and of
     more than 500 MB the ones that were not used for longest are deleted.
 

@@ -21,7 +21,7 @@ ADDED: dict[str, dict[str, Any]] = {
     "LearnedSplitting": {"sweeps": 1},
     "Newton": {"scaling": 0.0},
     "LevenbergMarquardt": {"scaling": 0.0},
-    "SemismoothNewton": {"separable": False, "log_step": 0.0},
+    "SemismoothNewton": {"separable": False, "log_step": 0.0, "descent": False},
     "LearnedImages": {"largest": True},
     "CompactImages": {"largest": True},
     "Safeguarded": {"deadlines": None},

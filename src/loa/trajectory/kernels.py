@@ -245,6 +245,7 @@ def trajectories(
 
     Arguments:
         algorithm: one algorithm; or a stack with weights, from which one is drawn for each trajectory.
+        problem_class: the class of the problems.
         problems: a stack of problems, from `problem_class.draw` or your own.
         horizon: the number of steps, at least 1.
         key: the same key gives the same trajectories.
@@ -252,6 +253,12 @@ def trajectories(
 
     Returns:
         `Trajectories`, whose leaves have the leading axes (problem, replicate, time = 0 … horizon).
+
+    >>> import loa
+    >>> parabolas, problems = loa.problems.RunningExample(), jnp.array([1.0, 2.0])
+    >>> path = loa.trajectories(loa.GradientDescent(0.5), parabolas, problems, horizon=3, key=jax.random.key(0))
+    >>> path.iterates[:, 0].tolist()
+    [[0.0, 0.5, 0.75, 0.875], [0.0, 0.5, 0.5, 0.5]]
     """
     check_key(key)
     algorithm = randomized(algorithm) if isinstance(algorithm, Stack) else algorithm

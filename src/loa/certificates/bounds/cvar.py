@@ -28,6 +28,8 @@ def cvar_bound(values: Any, level: float, threshold: float, delta: float, cap: f
         values: (problem,), held-out.
         level: α in (0, 1).
         threshold: c in [0, cap), for example from `cvar_threshold` on prior problems.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
 
     Returns:
         The bound, which holds with probability 1 - delta.
@@ -85,7 +87,7 @@ def cvar_threshold(prior_values: Any, level: float, cap: float) -> float:
     """A good c from prior problems: their quantile, if it is below the cap, else the largest value that is.
 
     Arguments:
-        prior_values: values on prior problems, disjoint from the others; they make the first bets better.
+        prior_values: values on prior problems, disjoint from those that are certified on.
         level: in (0, 1), fixed beforehand.
         cap: the largest possible value.
 

@@ -28,7 +28,11 @@ def paper_bound(empirical: Any, kl: Any, num_problems: Any, lam: Any, delta: flo
 
     Arguments:
         empirical: \(\hat R(\rho) \in [0, \varphi_{\max}]\), the average over problems and posterior.
-        lam: λ > 0, on the scale of one over the functional; see `paper_lambda`.
+        kl: the divergence of posterior from prior.
+        num_problems: the number of problems N.
+        lam: λ > 0, fixed beforehand, on the scale of one over the functional; see `paper_lambda`.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value, \(\varphi_{\max}\).
 
     Returns:
         The bound, which holds with probability 1 - delta.
@@ -129,6 +133,8 @@ def catoni_lambda(empirical: float, kl: float, num_problems: int, delta: float) 
     Arguments:
         empirical: the share of problems with the property that is expected, from prior problems.
         kl: the divergence expected. A guess is enough: the bound is flat around its best λ.
+        num_problems: the number of problems N.
+        delta: the probability of failure allowed, in (0, 1).
 
     Returns:
         λ.

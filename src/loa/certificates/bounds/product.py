@@ -147,6 +147,8 @@ def choose_lambda(values: Any, kl: float, num_problems: int, delta: float, cap: 
         values: (problem, candidate), on prior problems only.
         kl: the divergence anticipated. A guess is enough: the bound is flat around its best λ.
         num_problems: how many posterior problems there will be.
+        delta: the probability of failure allowed, in (0, 1).
+        cap: the largest possible value.
         weights: the posterior anticipated; equal weights if not given.
 
     Returns:

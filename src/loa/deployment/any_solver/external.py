@@ -29,7 +29,7 @@ class External:
     A function solves an instance and returns the numbers that are of interest, such as `{"iterations": 12}`; if it
     raises an error, or reports `{"solved": False}`, the run has failed. An executable is a command where `{instance}`
     stands for the instance and `{name}` for a parameter. An instance that is neither text nor a number is written to a
-    JSON file, whose name the command gets. A run fails if the exit code is not 0; if the last line of the output is a
+    JSON file, and its path is filled in. A run fails if the exit code is not 0; if the last line of the output is a
     JSON object, its numbers are reported.
 
     Arguments:

@@ -50,7 +50,7 @@ def measure(
             `loa.problems.from_files` returns.
         timeout: the largest number of seconds of a run, positive.
         replicates: the number of runs per instance, at least 1. A solver with a parameter `seed` gets their numbers.
-        memory: bytes of memory that a run may use, of addresses; unlimited by default.
+        memory: bytes of address space that a run may use; unlimited by default.
         executor: of `concurrent.futures`, or anything with its interface, for runs in parallel; one after the other by
             default. Runs that share a processor take longer.
         checkpoints: a directory to which each run is written when it ends; the same call resumes.

@@ -93,8 +93,8 @@ def tune_solver(
       Runs are therefore killed as soon as they take longer than what is left of that sum;
     - or when it is worse by a paired test (Wilcoxon's, at level 0.1) on the instances that it has seen.
 
-    Runs that fail or time out count as the time limit. Costs are measured, so that the same seed proposes the same
-    settings only if they are the same again, as numbers of iterations are and seconds are not.
+    Runs that fail or time out count as the time limit. The same seed proposes the same settings only if the same costs
+    are measured again, which is true of numbers of iterations, but not of seconds.
 
     Arguments:
         solver: with a `space`.

@@ -65,7 +65,7 @@ class Watch:
         certificates: certificates of a mean, probability, tail or quantile to test; each needs the values of its
             functional, under its name, in every observation.
         false_alarms: α, in (0, 1).
-        seed: of the numbers that decide between equals.
+        seed: of the random numbers that break ties.
 
     >>> rng = np.random.default_rng(0)
     >>> watch = Watch({"steps": rng.poisson(20, 500), "noise": rng.normal(size=500)})

@@ -202,11 +202,11 @@ def _proximal(setup: LearningSetup) -> list[Family]:
         space = {"log_penalty": (-7.0, 4.0), "relaxation": (1.0, 1.95)}
         families.append(Family("ADMM", "tuned", partial(ADMM, sweeps=SWEEPS), space))
     separable = sample.dimension <= LARGEST_NEWTON and sample.separable
-    newton = partial(SemismoothNewton, separable=separable)
+    newton = partial(SemismoothNewton, separable=separable, descent=not sample.quadratic)
     if separable or sample.dimension <= LARGEST_HESSIAN:  # otherwise a step takes too many derivatives of the mapping
         families.append(Family("semismooth Newton", "tuned", partial(newton, frozen=True), SEMISMOOTH))
     if sample.dimension <= LARGEST_HESSIAN and not sample.quadratic:
-        families.append(Family("semismooth Newton, new Hessians", "tuned", newton, SEMISMOOTH))
+        families.append(Family("semismooth Newton, new Hessians", "tuned", newton, SEMISMOOTH, CAREFUL))
     if sample.spread <= SHARED:
         families.append(_splitting(sample))
         needed = 2 * sample.dimension + 2
@@ -222,6 +222,7 @@ SEMISMOOTH = {
     "log_progress": (-0.7, 5.0),
     "log_step": (0.0, 6.0),
 }
+CAREFUL = {"log_damping": 0.0, "log_shrink": -0.5, "log_progress": 0.0, "log_step": 0.0}
 
 
 def _splitting(sample: Sample) -> Family:

@@ -10,7 +10,7 @@ from ...problems.problem_class import OPTIONAL, ProblemClass
 
 READ = (
     "problem_class", "experiment", "criterion", "horizon", "baselines", "sizes", "learn", "functionals", "instances",
-    "order", "pad",
+    "order", "pad", "guarded",
 )  # fmt: skip
 """What loa reads from a file."""
 

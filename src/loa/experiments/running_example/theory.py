@@ -1,4 +1,4 @@
-r"""Closed forms for gradient descent on the running example, where the paper's text has them (corrected).
+r"""Closed forms for gradient descent on the running example: those of the paper's text, corrected.
 
 With the step α on problem θ the error contracts by \(|1 - \alpha\theta|\) per step, whatever the start. Where these
 formulas differ from the paper's text, `docs/what-differs.md` says how.

@@ -1,4 +1,4 @@
-"""Performance profiles: how often an algorithm is how much worse than the best one on the same problem."""
+"""Performance profiles: how often an algorithm is within a factor of the best one on the same problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who won, by how much, and what is certified: in plain words, and no better than it is."""
+"""Who won, by how much, and what is certified: in plain words, and no more than is true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A log: instances each of which has one role. None is used twice."""
+"""A log: instances, each of which has one role, so that none is used twice."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ class CumulativeGap(Functional):
 
     Arguments:
         step: the number k of steps.
-        cap: larger values, and diverged trajectories, count as this.
+        gap: the gap v; by default the loss above its smallest value.
+        cap: larger values, and trajectories that diverge within these steps, count as this; infinite by default.
 
     >>> CumulativeGap(100).name
     'cumulative_gap_100'

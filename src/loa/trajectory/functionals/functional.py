@@ -59,6 +59,8 @@ class Functional(eqx.Module):
     A functional is a fold: `init` makes a carry from the first record, `update` adds one step to it, and `result` turns
     it into the value. Tables, figures and sentences use its `title`, `unit` and `symbol`; override them if the name is
     not enough. A functional with bounded values declares this with `largest` or a field `cap`, and can be certified.
+
+    The page docs/how-to-add.md has an example.
     """
 
     name: eqx.AbstractVar[str]

@@ -17,7 +17,12 @@ class Gap(Functional):
     r"""The optimality gap after k steps, whether or not the problem is solved earlier.
 
     \(v(s^{(k)}, \theta)\) (eq. 3 of the paper), where k is `step` ≥ 0 and v is `gap`, one of `loa.gaps` or your own.
-    Values above `cap`, and diverged trajectories, count as `cap`.
+    Values above `cap`, and trajectories that diverge within these steps, count as `cap`.
+
+    Arguments:
+        step: the number k of steps.
+        gap: the gap v; by default the loss above its smallest value.
+        cap: the largest value; infinite by default.
 
     >>> Gap(100).name
     'gap_100'
@@ -73,6 +78,9 @@ class LargestGap(_ExtremeGap):
 
     \(\sup_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at every step.
     Values above `cap`, and diverged trajectories, count as `cap`.
+
+    >>> LargestGap(cap=100.0).largest(horizon=500)  # with a largest value, it can be certified
+    100.0
     """
 
     name: str = eqx.field(static=True, kw_only=True, default="largest_gap")
@@ -86,6 +94,9 @@ class SmallestGap(_ExtremeGap):
 
     \(\inf_t v(s^{(t)}, \theta)\). With `Indicator`, it expresses properties that must hold at least once.
     Values above `cap`, and diverged trajectories, count as `cap`.
+
+    >>> SmallestGap(cap=100.0).largest(horizon=500)  # with a largest value, it can be certified
+    100.0
     """
 
     name: str = eqx.field(static=True, kw_only=True, default="smallest_gap")

@@ -21,9 +21,16 @@ class OracleCalls(Functional):
     per step.
 
     Arguments:
-        kinds: which calls to count: "value", "gradient", "prox", "stochastic_gradient",
-            "hessian_product"; by default all.
-        cap: larger values, and diverged trajectories, count as this.
+        kinds: which calls to count: "value", "gradient", "prox", "stochastic_gradient", "hessian_product"; by default
+            all.
+        cap: larger values, and diverged trajectories, count as this; infinite by default.
+
+    >>> import jax, loa
+    >>> found = loa.evaluate(loa.GradientDescent(0.5), loa.problems.RunningExample(), jnp.array([1.0, 2.0]),
+    ...                      criterion=loa.gap_below(1e-6), horizon=100, key=jax.random.key(0),
+    ...                      functionals=[OracleCalls()])
+    >>> found["oracle_calls"].ravel().tolist()  # one gradient per step
+    [10, 1]
     """
 
     until_solved: ClassVar[bool] = True

@@ -13,8 +13,15 @@ from .functional import End, Functional, Record, capped, ratio
 class ConvergenceRate(Functional):
     r"""The worst factor by which one step changes the optimality gap; 0 if no step was made.
 
-    \(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 5 of the paper).
-    Values above `cap`, and diverged trajectories, count as `cap`.
+    \(\sup_t v(s^{(t+1)}, \theta) / v(s^{(t)}, \theta)\) over the steps made (eq. 5 of the paper). Values
+    above `cap`, and diverged trajectories, count as `cap`.
+
+    Arguments:
+        cap: the largest value; infinite by default.
+        gap: the gap v, one of `loa.gaps` or your own; by default the loss above its smallest value.
+
+    >>> ConvergenceRate(cap=2.0).largest(horizon=500)  # with a largest value, it can be certified
+    2.0
     """
 
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))
@@ -39,6 +46,13 @@ class ContractionFactor(Functional):
 
     \(\left(v(s^{(\tau)}, \theta) / v(s^{(0)}, \theta)\right)^{1/\tau}\) (eq. 6 of the paper). It is 0 if τ = 0. If the
     problem is never solved, τ is the horizon. Values above `cap`, and diverged trajectories, count as `cap`.
+
+    Arguments:
+        cap: the largest value; infinite by default.
+        gap: the gap v, one of `loa.gaps` or your own; by default the loss above its smallest value.
+
+    >>> ContractionFactor(cap=1.0).largest(horizon=500)  # with a largest value, it can be certified
+    1.0
     """
 
     cap: float = eqx.field(static=True, kw_only=True, default=float("inf"))

@@ -20,6 +20,9 @@ class StoppingTime(Functional):
     Arguments:
         truncated: whether the value for a problem that is never solved is the horizon, \(\min(\tau, t_{\max})\), or
             infinity.
+
+    >>> StoppingTime().largest(horizon=500), StoppingTime(truncated=False).largest(horizon=500)
+    (500.0, inf)
     """
 
     until_solved: ClassVar[bool] = True
