@@ -255,7 +255,9 @@ class Safeguarded(Algorithm):
         )
         if not prox:
             return jnp.where(due, slope, none), seen
-        residual = prox_residual(remembering, state.x, oracle.problem)  # the same as that of the criterion, if that has one
+        residual = prox_residual(
+            remembering, state.x, oracle.problem
+        )  # the same as that of the criterion, if that has one
         return jnp.where(due, residual, none), seen
 
     def _rescued(
