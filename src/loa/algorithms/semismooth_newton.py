@@ -90,9 +90,9 @@ class SemismoothNewton(Algorithm):
 
     def init(self, oracle: Oracle, x0: Float[Array, ...]) -> NewtonPoint:
         hessian = oracle.hessian(x0)
-        numbers = (each.astype(x0.dtype) for each in (self.log_damping, self.log_progress))
+        log_damping, allowed = (each.astype(x0.dtype) for each in (self.log_damping, self.log_progress))
         none = jnp.full((), jnp.inf, x0.dtype)
-        return NewtonPoint(x0, hessian, none, x0, *numbers, none)
+        return NewtonPoint(x0, hessian, none, x0, log_damping, allowed, none)
 
     def step(self, oracle: Oracle, state: NewtonPoint, key: Key[Array, ""]) -> NewtonPoint:
         x, small, gradient = state.x.ravel(), 1.0 / oracle.smoothness(), oracle.gradient(state.x).ravel()

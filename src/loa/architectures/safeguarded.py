@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -271,12 +270,12 @@ class Safeguarded(Algorithm):
             return x, _like(idle, initial_state(self.fallback, oracle, x, jax.random.fold_in(key, 1)))
 
         def advanced(oracle: Oracle, carry: tuple[Any, Any]) -> tuple[Any, Any]:
-            _, before = _if_needed(oracle, fresh, begun, carry)
+            _, before = oracle.if_needed(fresh, begun, carry)
             after = _like(before, self.fallback.step(oracle, before, key))
             return self.fallback.iterate(after), after
 
         carry = (jnp.where(guard.trusted, x, guard.best.x), state.fallback)
-        return _if_needed(oracle, ~guard.trusted, advanced, carry)
+        return oracle.if_needed(~guard.trusted, advanced, carry)
 
 
 def safeguard(
@@ -323,24 +322,6 @@ def _look(oracle: Oracle, x: Any) -> tuple[Scalar, Any]:
         merit = gap(oracle.problem_class, x, oracle.problem)
         return merit, merit
     return loss_and_gradient(oracle.problem_class, x, oracle.problem)
-
-
-def _if_needed(oracle: Oracle, needed: Any, change: Callable[[Oracle, Any], Any], carry: Any) -> Any:
-    """The carry after a change that calls the oracle, if it is needed.
-
-    This is a loop of at most one round, because in a batch a loop takes no time if nobody needs it, unlike a branch.
-    The problem is bound to the carry, or XLA would factor its matrices in advance, outside of the loop.
-    """
-    arrays, rest = eqx.partition((oracle.problem_class, oracle.problem), eqx.is_array)
-
-    def body(state: tuple[Any, Any]) -> tuple[Any, Any]:
-        bound, inner = jax.lax.optimization_barrier((arrays, state[1]))
-        own = Oracle(*eqx.combine(bound, rest), oracle.calls, oracle.running)
-        changed = change(own, inner)
-        oracle.calls = own.calls
-        return jnp.asarray(False), changed
-
-    return oracle.while_loop(lambda state: state[0], body, (needed, carry))[1]
 
 
 def _like(form: Any, state: Any) -> Any:

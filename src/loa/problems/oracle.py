@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, Scalar
@@ -130,6 +131,25 @@ class Oracle:
 
         self.calls, value = jax.lax.cond(predicate, counted(if_true), counted(if_false), self.calls, *operands)
         return value
+
+    def if_needed(self, needed: Any, change: Callable[[Oracle, Carry], Carry], carry: Carry) -> Carry:
+        """The carry after a change, if it is needed; a branch that takes no time if nobody needs it.
+
+        It is a loop of at most one round, which a batch skips if no trajectory needs it, unlike a branch. The change
+        gets an oracle whose problem is bound to the carry, or XLA would factor the matrices of the problem in advance,
+        outside of the loop.
+        """
+        arrays, rest = eqx.partition((self.problem_class, self.problem), eqx.is_array)
+
+        def body(state: tuple[Any, Carry]) -> tuple[Any, Carry]:
+            bound, inner = jax.lax.optimization_barrier((arrays, state[1]))
+            problem_class, problem = eqx.combine(bound, rest)
+            own = Oracle(problem_class, problem, self.calls, self.running)
+            changed = change(own, inner)
+            self.calls = own.calls
+            return jnp.asarray(False), changed
+
+        return self.while_loop(lambda state: state[0], body, (jnp.asarray(needed), carry))[1]
 
     def prox_and_jacobian(
         self, x: Float[Array, " d"], step_size: Any
