@@ -20,6 +20,9 @@ from pathlib import Path
 SWITCH = "LOA_KEEP_PROGRAMS"
 """The variable that switches this off in the command line, if it is 0."""
 
+VERBOSITY, JAX_SAYS = "TF_CPP_MIN_LOG_LEVEL", "1"
+"""What XLA prints, and what JAX makes of it where nobody else does, for the processes that are started as well."""
+
 LIMIT = 500_000_000
 """Bytes that all kept programs may take together. `loa run lasso` keeps about a hundredth of that."""
 
@@ -50,10 +53,8 @@ def keep_programs(directory: str | os.PathLike[str] | None = None) -> Path | Non
         raise TypeError(f"directory must be a path, such as 'programs', got {directory!r:.80}.")
     if os.environ.get("JAX_COMPILATION_CACHE_DIR"):
         return None
-    if "jax" not in sys.modules:
-        os.environ.setdefault(
-            "TF_CPP_MIN_LOG_LEVEL", "3"
-        )  # XLA reads it once, when JAX is imported: not before this line
+    if "jax" not in sys.modules and os.environ.get(VERBOSITY, JAX_SAYS) == JAX_SAYS:
+        os.environ[VERBOSITY] = "3"  # XLA reads it once, when JAX is imported: not before this line
     from ..messages.warning import warn
     from .cache import cache_directory, make_private, others_can_write
 
