@@ -87,8 +87,8 @@ def guard(
     good = ours.solved & (ours.steps <= (1 + SLACK) * theirs.steps + 1)
     fallen = np.quantile(theirs.fallen, FAST, axis=0, method="lower")
     allowed = np.concatenate([[0.0], fallen[:-1]]) + SLACK * usual - 1
-    needed = np.max(np.minimum(ours.fallen, ours.steps[:, None])[good], axis=0, initial=1)
-    deadlines = np.maximum.accumulate(np.maximum(np.floor(allowed), np.ceil(MARGIN * needed)))
+    needed = np.max(MARGIN * np.minimum(ours.fallen, ours.steps[:, None])[good], axis=0, initial=1)
+    deadlines = np.maximum.accumulate(np.maximum(np.floor(allowed), np.ceil(needed)))
     deadlines = tuple(int(each) for each in deadlines[fallen <= usual])
     longer = IN_NOISE if problem_class.has("stochastic_loss") else 1
     waited = max(MARGIN * np.max(ours.waited[good]), SLACK * usual) / longer if good.any() else PATIENCE
