@@ -48,6 +48,7 @@ def test_a_task_of_a_killed_process_is_computed_by_another(tmp_path):
     with SharedFolder(folder, computes=False) as executor:
         futures = [executor.submit(marked, str(marks), number) for number in range(6)]
         while not any(marks.iterdir()):
+            assert first.poll() is None, "the other process has ended by itself"
             assert not futures[0].done(), futures[0].result()
             time.sleep(0.01)
         first.kill()

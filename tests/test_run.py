@@ -113,14 +113,16 @@ def test_a_network_goes_through_a_run_as_a_whole(tmp_path):
 
 def test_a_classical_method_that_is_better_is_deployed_and_the_report_says_so(tmp_path):
     slow = {"loa": lambda setup: loa.HeavyBall(1e-6, 0.0)}
-    order = Order(small(slow, baselines={"CG": loa.ConjugateGradient()}), "quick")
+    order = Order(small(slow, baselines={"descent": loa.GradientDescent(0.1)}), "quick")
     summary = carry_out(order, tmp_path, QUIET).summary
-    assert (summary.choice.chosen, summary.algorithm, summary.candidates) == ("CG", "ConjugateGradient", 1)
-    assert summary.learned.functionals["stopping_time"] == summary.baselines["CG"].functionals["stopping_time"]
-    assert isinstance(loa.load(tmp_path / f"algorithm{SUFFIX}"), loa.ConjugateGradient)
+    assert (summary.choice.chosen, summary.algorithm, summary.candidates) == ("descent", "GradientDescent", 1)
+    assert summary.learned.functionals["stopping_time"] == summary.baselines["descent"].functionals["stopping_time"]
+    deployed = loa.load(tmp_path / f"algorithm{SUFFIX}")
+    assert isinstance(deployed, loa.GradientDescent)
+    assert float(deployed.step_size) == pytest.approx(0.1, rel=1e-6)
     report = (tmp_path / "report.html").read_text()
     lead = report[report.index('class="lead"') :]
-    assert lead.startswith('class="lead">Nothing that was learned beats CG in steps on')
+    assert lead.startswith('class="lead">Nothing that was learned beats descent in steps on')
 
 
 def test_a_run_leaves_everything_and_nothing_else(finished):

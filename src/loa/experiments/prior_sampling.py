@@ -16,6 +16,10 @@ def is_single_number(leaf: Any) -> bool:
     return eqx.is_inexact_array(leaf) and leaf.ndim == 0
 
 
+def _nothing(leaf: Any) -> bool:
+    return False
+
+
 @dataclass(frozen=True)
 class Prior:
     """How the support of the prior is sampled around what was learned, as in `loa.learning.langevin_support`.
@@ -31,13 +35,14 @@ class Prior:
     batch: int = 16
     at_least: float = 0.9
 
-    def around(self, learned: Algorithm) -> dict[str, Any]:
-        """The options for sampling around this algorithm."""
-        single = any(map(is_single_number, jax.tree.leaves(learned)))
+    def around(self, algorithm: Algorithm, *, unchanged: bool = False) -> dict[str, Any]:
+        """The options for sampling around this algorithm; one that is to stay unchanged is the only candidate."""
+        single = any(map(is_single_number, jax.tree.leaves(algorithm)))
+        free = is_single_number if single else eqx.is_inexact_array
         return {
             "size": self.candidates,
             "step_size": self.step_size if single else 0.01 * self.step_size,
-            "free": is_single_number if single else eqx.is_inexact_array,
+            "free": _nothing if unchanged else free,
             "chains": self.chains,
             "thinning": self.thinning,
             "batch": self.batch,

@@ -80,8 +80,13 @@ def sample_prior(
     problems: Any,
     key: Key[Array, ""],
     place: RunDirectory | None = None,
+    *,
+    unchanged: bool = False,
 ) -> WeightedPrior:
-    """Sample candidates around the learned algorithm and weigh them by their costs on the prior problems."""
+    """Sample candidates around the learned algorithm and weigh them by their costs on the prior problems.
+
+    A classical method that was chosen stays unchanged: it is the only candidate.
+    """
     functionals = certified(experiment)
     support, performance = langevin_support(
         learned,
@@ -90,7 +95,7 @@ def sample_prior(
         criterion=experiment.criterion,
         horizon=experiment.horizon,
         key=key,
-        **experiment.recipe.prior.around(learned),
+        **experiment.recipe.prior.around(learned, unchanged=unchanged),
         functionals=functionals,
         executor=None if place is None else place.executor,
         checkpoints=None if place is None else place.evaluations,

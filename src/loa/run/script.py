@@ -256,7 +256,8 @@ def _prior(
     problems = order.experiment.draw(Role.prior, order.seed, optimal_losses=True)
 
     def sample() -> WeightedPrior:
-        return sample_prior(order.experiment, best, order.cost, problems, _key(order.seed, 2), place)
+        key, unchanged = _key(order.seed, 2), choice.classical is not None
+        return sample_prior(order.experiment, best, order.cost, problems, key, place, unchanged=unchanged)
 
     def read(path: Path) -> WeightedPrior:
         return WeightedPrior.load(path, place.classes)
