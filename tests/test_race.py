@@ -224,4 +224,8 @@ def test_the_sentence_says_when_a_classical_method_is_deployed():
     winner = Entrant("CG", "classical", 20.0, 100, "the final")
     for chosen in (Choice("steps", "CG", costs, 100), Choice("steps", "learned", costs, 100, (winner,))):
         assert chosen.sentence().startswith("Nothing that was learned beats CG")
+    behind = Choice(
+        "steps", "CG", {"learned": 9.0, "CG": 20.0}, 100, (), {"learned": 0.9, "CG": 1.0}, {"learned": 0.01}
+    )
+    assert "but solves 90% of them instead of 100%, so CG is deployed" in behind.sentence()
     assert "0.5 × the steps of CG" in Choice("steps", "learned", {"learned": 10.0, "CG": 20.0}, 100).sentence()

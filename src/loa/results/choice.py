@@ -110,10 +110,11 @@ than CG on 100% of them, so CG is deployed.
         return f"{who} was chosen: {where} it has {share} of {self.rival}."
 
     def _weakness(self) -> str:
-        """Why what costs less was not chosen."""
-        if self.higher.get(self.own, 0.0) > 0:
-            return f"ends with a clearly higher loss than {self.chosen} on {self.higher[self.own]:.0%} of them"
+        """Why what costs less was not chosen: the reason that weighs more."""
         own, chosen = (self.solved.get(name, 0.0) for name in (self.own, self.chosen))
+        higher = self.higher.get(self.own, 0.0)
+        if higher > chosen - own:
+            return f"ends with a clearly higher loss than {self.chosen} on {higher:.0%} of them"
         return f"solves {own:.0%} of them instead of {chosen:.0%}"
 
     def to_json(self) -> dict[str, Any]:
